@@ -1,0 +1,46 @@
+# make demo   see it work
+# make test   every test
+# make check  lint, format, types, import rules
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check format lock smoke bench clean
+
+demo: $(READY)
+	$(BIN)/privtally demo
+
+test: $(READY)
+	$(BIN)/pytest -n auto -q
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# A bare install, as a user gets it: no extras, no source tree.
+smoke: $(READY)
+	rm -rf build/smoke && $(PYTHON) -m venv build/smoke
+	build/smoke/bin/pip install --quiet --constraint requirements.lock .
+	cd build && smoke/bin/privtally --version && smoke/bin/privtally demo
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.core
+
+lock: $(READY)
+	$(BIN)/pip freeze --exclude-editable > requirements.lock
+
+$(READY): pyproject.toml requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit("privtally needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build

@@ -1,0 +1,74 @@
+"""The program `privtally`: its commands, and what its exit codes mean.
+
+0    done
+2    the input was refused: one sentence on standard error says what, where and what to do
+70   a defect in privtally itself
+130  interrupted
+"""
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from privtally.cli import collect, documents, results, whole
+from privtally.errors import PrivtallyError
+from privtally.version import SOFTWARE
+
+REFUSED, DEFECT, INTERRUPTED = 2, 70, 130
+
+app = typer.Typer(
+    name="privtally",
+    help="Ask many questions, learn the totals, never the answers.",
+    no_args_is_help=True,
+    # Typer's own tracebacks print local variables, and those can be somebody's answers.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(SOFTWARE)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # typer hands it to the callback
+        bool,
+        typer.Option(
+            "--version", callback=lambda value: _version(wanted=value), is_eager=True, help="Say which version this is."
+        ),
+    ] = False,
+) -> None:
+    """Ask many questions, learn the totals, never the answers."""
+
+
+app.command()(whole.demo)
+app.command()(whole.run)
+app.command()(documents.design)
+app.command()(collect.privatise)
+app.command()(collect.tally)
+app.command()(documents.learn)
+app.command(cls=results.PhaseOptions)(results.estimate)
+app.command()(documents.show)
+
+
+def main() -> None:
+    """Run the program; every refusal ends in one sentence and exit code 2."""
+    try:
+        app()
+    except PrivtallyError as refusal:
+        sys.stderr.write(f"privtally: {refusal}\n")
+        sys.exit(REFUSED)
+    except KeyboardInterrupt:
+        sys.stderr.write("privtally: interrupted\n")
+        sys.exit(INTERRUPTED)
+    except Exception as defect:  # noqa: BLE001  # the last line of defence: its message may quote an answer
+        sys.stderr.write("".join(traceback.format_tb(defect.__traceback__)))
+        sys.stderr.write(
+            f"privtally: this is a defect ({type(defect).__name__}); please report it with the lines above\n"
+        )
+        sys.exit(DEFECT)

@@ -1,0 +1,76 @@
+"""privatise, tally: answers -> reports -> counts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privtally.cli.console import err, file_size, out, print_json, progress
+from privtally.cli.options import DataArgument, JsonFlag, PlanOption
+
+
+def privatise(
+    data: DataArgument,
+    plan: PlanOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
+    json: JsonFlag = False,
+) -> None:
+    """Turn every row of answers into a private report."""
+    from privtally.client import respond_many
+    from privtally.files import read_plan, write_whole
+    from privtally.source import Stream
+    from privtally.table import open_table
+
+    the_plan = read_plan(plan)
+    table = open_table(data, the_plan.schema)
+    if table.ignored:
+        err.print(table.say_ignored())
+    source = Stream.from_system()
+    written = 0
+    with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
+        for records in table.batches(advance):
+            file.writelines(report.dump() + b"\n" for report in respond_many(the_plan, records, source))
+            written += len(records)
+    if json:
+        print_json(
+            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
+        )
+    else:
+        out.print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
+
+
+def tally(
+    reports: Annotated[list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports.")],
+    plan: PlanOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the counts go.")],
+    json: JsonFlag = False,
+) -> None:
+    """Count the reports to a plan, each report id once."""
+    from privtally.errors import ReportError
+    from privtally.files import ReportFiles, read_plan, write_bytes
+    from privtally.tallying import tally
+
+    the_plan = read_plan(plan)
+    with progress("Tallying", sum(map(file_size, reports))) as advance:
+        files = ReportFiles(reports, advance)
+        try:
+            result = tally(the_plan, files)
+        except ReportError as fault:
+            raise ReportError(f"{files.place}: {fault}") from None
+    counts = result.counts
+    write_bytes(output, counts.dump())
+    if json:
+        print_json(
+            {
+                "output": str(output),
+                "plan": the_plan.digest,
+                "reports": counts.reports,
+                "repeated": result.repeated,
+                "kept": counts.detail,
+            }
+        )
+    else:
+        out.print(
+            f"{output}: {counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; "
+            f"kept {counts.detail}"
+        )

@@ -1,0 +1,71 @@
+"""design, learn, show: the documents of a campaign."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privtally.cli.console import err, out, print_json
+from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, RuleOption
+
+
+def design(
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
+    epsilon: EpsilonOption,
+    mechanism: MechanismOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the plan goes.")],
+    json: JsonFlag = False,
+) -> None:
+    """Write the first phase's plan of a campaign."""
+    from privtally.cli import words
+    from privtally.files import read_schema, write_bytes
+    from privtally.plan import design
+
+    plan = design(read_schema(schema), epsilon, mechanism)
+    write_bytes(output, plan.dump())
+    if json:
+        print_json({"output": str(output), **words.summary(plan)})
+    else:
+        out.print(f"{output}: {words.headline(plan)}")
+
+
+def learn(
+    plan: Annotated[Path, typer.Option("--plan", "-p", help="The first phase's plan.")],
+    counts: Annotated[Path, typer.Option("--counts", "-c", help="The first phase's counts.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the second phase's plan goes.")],
+    rule: RuleOption = "proposition",
+    phase2_users: Annotated[
+        int | None,
+        typer.Option("--phase2-users", help="How many people Phase II will ask; nine times Phase I's if not given."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Write the second phase's plan, learned from the first phase's counts."""
+    from privtally.cli import words
+    from privtally.files import read_counts, read_plan, write_bytes
+    from privtally.learning import learn
+
+    first = read_plan(plan)
+    second = learn(first, read_counts(counts, first), rule=rule, phase2_users=phase2_users)
+    write_bytes(output, second.dump())
+    if phase2_users is None and second.learned is not None and second.learned.phase2_users is not None:
+        err.print(f"Assumed {second.learned.phase2_users:,} people in Phase II; say how many with --phase2-users.")
+    if json:
+        print_json({"output": str(output), **words.summary(second)})
+    else:
+        out.print(f"{output}: {words.headline(second)}")
+
+
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plan, counts or an estimate.")],
+    json: JsonFlag = False,
+) -> None:
+    """Say in words what a plan, counts or an estimate holds."""
+    from privtally.cli import words
+    from privtally.files import read_document
+
+    document = read_document(file)
+    if json:
+        print_json(words.summary(document))
+    else:
+        words.describe(document, out)

@@ -1,0 +1,66 @@
+"""estimate: counts -> frequencies."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from privtally.cli.console import err, out, print_json
+from privtally.cli.options import JsonFlag, MethodOption
+from privtally.errors import DocumentError
+
+
+class PhaseOptions(TyperCommand):
+    """A command whose option --phase takes two files each time; typer knows only options that take one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `--phase PLAN COUNTS` as `--phase PLAN --phase COUNTS`."""
+        spread: list[str] = []
+        rest = list(args)
+        while rest:
+            word = rest.pop(0)
+            if word == "--phase":
+                if len(rest) < 2 or any(path.startswith("-") for path in rest[:2]):
+                    raise DocumentError("--phase needs two files: --phase PLAN COUNTS")
+                spread += ["--phase", rest.pop(0), "--phase", rest.pop(0)]
+            else:
+                spread.append(word)
+        return super().parse_args(ctx, spread)
+
+
+def estimate(
+    phase: Annotated[
+        list[Path],
+        typer.Option("--phase", metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase."),
+    ],
+    method: MethodOption = "unbiased",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it to a .png or .svg file.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Estimate how frequent every answer is."""
+    from privtally import picture
+    from privtally.cli import words
+    from privtally.estimation import estimate
+    from privtally.files import read_counts, read_plan, write_bytes
+
+    if output is not None and output.suffix not in (".csv", ".json"):
+        raise DocumentError(f"{output}: an estimate must end in .csv or .json")
+    if plot is not None:
+        picture.check_picture_path(plot)
+    plans = [read_plan(path) for path in phase[::2]]
+    counts = [read_counts(path, plan) for path, plan in zip(phase[1::2], plans, strict=True)]
+    result = estimate(list(zip(plans, counts, strict=True)), method)
+    if output is not None:
+        write_bytes(output, result.to_csv() if output.suffix == ".csv" else result.dump())
+        err.print(f"Written: {output}")
+    if plot is not None:
+        picture.save(picture.draw(result), plot)
+        err.print(f"Drawn: {plot}")
+    if json:
+        print_json(result)
+    else:
+        words.print_estimate(result, out)

@@ -1,0 +1,164 @@
+"""Documents in words that a person can read, and their summaries for programs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from privtally.counts import Counts
+from privtally.estimation import Estimate
+from privtally.exponential import log_floor
+from privtally.mechanisms import Split
+from privtally.names import TWO_PHASE
+from privtally.plan import Plan
+
+NAMES = {
+    "spl": "SPL: every answer randomised with an equal share of the budget",
+    "smp": "SMP: one random question answered with the whole budget, the report says which",
+    "rs-fd": "RS+FD: one random answer randomised with the whole budget, the others drawn evenly",
+    "rs-rfd": "RS+RFD: one random answer randomised with the whole budget, the others drawn from priors",
+    "corr-rr": "Corr-RR: one random answer randomised with the whole budget, the others copy it or differ from it",
+    "cond-rr": "Cond-RR: one random answer randomised with the whole budget, the others drawn from tables given it",
+}
+
+BAR_WIDTH = 30
+MOST_ROWS = 40
+
+
+def headline(plan: Plan) -> str:
+    """A plan in one line."""
+    phases = "phase " + (f"{plan.phase} of 2" if plan.campaign in TWO_PHASE else "1 of 1")
+    return f"plan {plan.digest[:12]}…, {phases} of {plan.campaign}, ε = {plan.epsilon:g}"
+
+
+def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
+    """What a program would want to know of a document."""
+    match document:
+        case Plan():
+            return {
+                "kind": "plan",
+                "plan": document.digest,
+                "campaign": document.campaign,
+                "phase": document.phase,
+                "mechanism": document.mechanism,
+                "epsilon": document.epsilon,
+                "realised_epsilon": log_floor(document.sampler.ratio),
+                "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
+                "copy_probability": document.copy_probability,
+            }
+        case Counts():
+            return {
+                "kind": "counts",
+                "plan": document.plan,
+                "reports": document.reports,
+                "attributes": [tally.tolist() for tally in document.attributes],
+                "kept": document.detail,
+            }
+        case Estimate():
+            return {"kind": "estimate", **document.body()}
+
+
+def describe(document: Plan | Counts | Estimate, console: Console) -> None:
+    """Print a document in words."""
+    match document:
+        case Plan():
+            _describe_plan(document, console)
+        case Counts():
+            _describe_counts(document, console)
+        case Estimate():
+            print_estimate(document, console)
+
+
+def _describe_plan(plan: Plan, console: Console) -> None:
+    console.print(headline(plan)[0].upper() + headline(plan)[1:])
+    console.print(NAMES[plan.mechanism])
+    console.print(
+        f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by its integer weights: ε = {_realised(plan)}."
+    )
+    table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
+    mechanism = plan.sampler
+    for own, attribute in enumerate(plan.schema.attributes):
+        kept = float(_channels(plan)[own].probability(0, 0))
+        when = "" if isinstance(mechanism, Split) else ", if it is the one chosen"
+        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), f"{kept:.1%}{when}")
+    console.print(table)
+    if plan.copy_probability is not None:
+        _print_matrix(plan, plan.copy_probability, console)
+    if plan.priors is not None:
+        console.print("The other answers are drawn from priors that the first phase learned.")
+    if plan.conditional_tables is not None:
+        console.print("The other answers are drawn from conditional tables that the first phase learned.")
+    if plan.learned is not None:
+        rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
+        console.print(f"Learned from {plan.learned.reports:,} reports to plan {plan.learned.plan[:12]}…{rule}.")
+
+
+def _channels(plan: Plan) -> Sequence[Any]:
+    channels: Sequence[Any] = plan.sampler.channels  # type: ignore[attr-defined]
+    return channels
+
+
+def _realised(plan: Plan) -> str:
+    return f"{log_floor(plan.sampler.ratio):.15g}"
+
+
+def _print_matrix(plan: Plan, matrix: Sequence[Sequence[float]], console: Console) -> None:
+    table = Table(
+        "chosen \\ other", title="Probability that another answer copies the chosen one", title_justify="left"
+    )
+    for name in plan.schema.names:
+        table.add_column(Text(name), justify="right")
+    for own, row in enumerate(matrix):
+        cells = ["" if other == own else f"{value:.3f}" for other, value in enumerate(row)]
+        table.add_row(Text(plan.schema.names[own]), *cells)
+    console.print(table)
+
+
+def _describe_counts(counts: Counts, console: Console) -> None:
+    console.print(f"Counts of {counts.reports:,} private reports to plan {counts.plan[:12]}… ({counts.detail}).")
+    console.print("These are counts of randomised answers; `privtally estimate` turns them into frequencies.")
+    table = Table("attribute", "counts by code 0, 1, 2 …")
+    for own, tally in enumerate(counts.attributes):
+        table.add_row(str(own + 1), _list([f"{count:,}" for count in tally.tolist()]))
+    console.print(table)
+
+
+def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
+    """Print an estimate as a table with bars, next to the truth if that is known."""
+    phases = estimate.provenance.phases
+    reports = " + ".join(f"{phase.reports:,}" for phase in phases)
+    how = f"{estimate.provenance.campaign}, ε = {phases[0].epsilon:g}, method {estimate.method}"
+    console.print(f"{reports} private reports, {how}")
+    table = Table("question", "answer", "", title_justify="left")
+    table.add_column("estimate", justify="right")
+    table.add_column("± s.e.", justify="right")
+    if truth is not None:
+        table.add_column("truth", justify="right")
+    for name, attribute in estimate.attributes.items():
+        shown = sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_ROWS]
+        for place, code in enumerate(sorted(shown)):
+            frequency, error = attribute.frequencies[code], attribute.standard_errors[code]
+            row = [Text(name if place == 0 else ""), Text(attribute.labels[code]), Text(_bar(frequency), "blue")]
+            row += [Text(f"{frequency:.1%}"), Text(f"{error:.1%}")]
+            if truth is not None:
+                row.append(Text(f"{truth[name][code]:.1%}"))
+            table.add_row(*row)
+        if len(attribute.labels) > MOST_ROWS:
+            table.add_row("", f"… and {len(attribute.labels) - MOST_ROWS:,} rarer ones")
+        table.add_section()
+    console.print(table)
+    if estimate.biased:
+        console.print("The standard errors measure spread; this method has a bias that they do not include.")
+    for note in estimate.notes:
+        console.print(note)
+
+
+def _bar(frequency: float) -> str:
+    return "█" * round(BAR_WIDTH * min(max(frequency, 0), 1))
+
+
+def _list(items: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} … ({len(items):,} in all)"

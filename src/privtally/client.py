@@ -1,0 +1,44 @@
+"""The participant's side, and the only module that turns answers into reports."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from privtally.errors import RecordError
+from privtally.plan import Plan
+from privtally.report import ID_BYTES, Report, Reports
+from privtally.schema import Record, Records, Schema, code_type
+from privtally.source import Source, SystemSource
+
+
+def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
+    """A participant's answers, a label for each attribute, as a record."""
+    missing = [name for name in schema.names if name not in answers]
+    if missing:
+        raise RecordError(f"no answer for {', '.join(repr(name) for name in missing)}")
+    return Record(tuple(codes_of(schema, [answers[name] for name in schema.names])))
+
+
+def codes_of(schema: Schema, labels: Sequence[str]) -> list[int]:
+    """Raw codes of labels in the schema's order."""
+    try:
+        return [attribute.code_of[label] for attribute, label in zip(schema.attributes, labels, strict=True)]
+    except KeyError:
+        pairs = zip(schema.attributes, labels, strict=True)
+        wrong = next(attribute for attribute, label in pairs if label not in attribute.code_of)
+    raise RecordError(f"attribute '{wrong.name}' has a value that is none of its {wrong.size} declared labels")
+
+
+def respond(plan: Plan, record: Record, source: Source | None = None) -> Report:
+    """The report of one participant, by the operating system's randomness unless told otherwise."""
+    records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
+    (report,) = respond_many(plan, records, source or SystemSource())
+    return report
+
+
+def respond_many(plan: Plan, records: Records, source: Source) -> Reports:
+    """The reports of many participants: the same weights, the same steps, a faster source."""
+    if records.schema != plan.schema:
+        raise RecordError("the records were encoded for another schema than the plan's")
+    ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
+    return Reports(plan, ids, plan.sampler.privatise(records.codes, source))

@@ -1,0 +1,52 @@
+"""e to a rational power, between two rationals: what every statement about a privacy budget rests on."""
+
+from collections.abc import Callable, Iterator
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+
+
+def exp_bounds(power: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
+    """Ever tighter rationals (lower, upper) around e^power, for power ≥ 0.
+
+    The lower bound is a partial sum of the series, whose terms are all positive. Once the next term's index is at
+    least twice the power, every further term is at most half of the one before, so that the rest is at most twice
+    the next term.
+    """
+    total, term, index = Fraction(1), Fraction(1), 0
+    while True:
+        index += 1
+        term = term * power / index
+        if index >= 2 * power:
+            yield total, total + 2 * term
+        total += term
+
+
+def floor_of(function: Callable[[Fraction], Fraction], power: Fraction) -> int:
+    """floor(function(e^power)) for a monotone rational function and power > 0, whatever precision that takes.
+
+    It ends because e^power is transcendental, so that the function's value is never an integer.
+    """
+    for lower, upper in exp_bounds(power):
+        low, high = function(lower), function(upper)
+        if low.__floor__() == high.__floor__():
+            return low.__floor__()
+    raise AssertionError("exp_bounds never ends")
+
+
+def at_most_exp(ratio: Fraction, power: Fraction) -> bool:
+    """Whether ratio ≤ e^power, decided in exact arithmetic."""
+    for lower, upper in exp_bounds(power):
+        if ratio <= lower:
+            return True
+        if ratio > upper:
+            return False
+    raise AssertionError("exp_bounds never ends")
+
+
+def log_floor(ratio: Fraction) -> float:
+    """ln(ratio), rounded down, for people to read; comparisons use `at_most_exp`."""
+    with localcontext() as context:
+        context.prec = 60
+        value = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        context.rounding = ROUND_FLOOR
+        return float(value.quantize(Decimal("1e-15")))

@@ -1,0 +1,13 @@
+"""The names that people choose from: mechanisms, estimation methods, learning rules."""
+
+from typing import Literal, get_args
+
+MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
+MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
+TWO_PHASE: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
+
+Method = Literal["paper", "unbiased"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+Rule = Literal["proposition", "published"]
+RULES: tuple[Rule, ...] = get_args(Rule)

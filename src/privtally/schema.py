@@ -1,0 +1,150 @@
+"""What may be asked: attributes with declared labels. Nothing here is ever read off the data."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from privtally.errors import RecordError, SchemaError
+
+MAX_LABELS = 65_536
+
+Codes = NDArray[np.unsignedinteger[Any]]
+
+
+class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """One question and the answers it allows, in the order that gives them their codes 0, 1, 2 …"""
+
+    name: str
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_text(self.name, "an attribute's name")
+        where = f"attribute '{self.name}'"
+        if not 2 <= len(self.labels) <= MAX_LABELS:
+            raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} labels, it declares {len(self.labels)}")
+        for label in self.labels:
+            _check_text(label, f"a label of {where}")
+        if len(set(self.labels)) < len(self.labels):
+            raise SchemaError(f"{where} declares the same label twice; every label must be different")
+
+    @property
+    def size(self) -> int:
+        """The number of labels."""
+        return len(self.labels)
+
+    @cached_property
+    def code_of(self) -> Mapping[str, int]:
+        """Each label's code."""
+        return {label: code for code, label in enumerate(self.labels)}
+
+
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The attributes of a survey, in order."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise SchemaError("a schema needs at least one attribute")
+        names = self.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SchemaError(f"attribute '{twice}' is declared twice; every name must be different")
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Iterable[str]]) -> "Schema":
+        """A schema from a mapping of attribute names to their labels."""
+        return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Schema":
+        """A schema from TOML: an `[[attributes]]` table with `name` and `labels` for each attribute."""
+        try:
+            return cls._convert(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as fault:
+            raise SchemaError(f"the schema is not valid TOML: {fault}") from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Schema":
+        """A schema from JSON: `{"attributes": [{"name": …, "labels": […]}, …]}`."""
+        try:
+            return cls._convert(json.loads(text))
+        except (json.JSONDecodeError, UnicodeDecodeError) as fault:
+            raise SchemaError(f"the schema is not valid JSON: {fault}") from None
+
+    @classmethod
+    def _convert(cls, value: Any) -> "Schema":
+        try:
+            return msgspec.convert(value, cls, strict=True)
+        except msgspec.ValidationError as fault:
+            raise SchemaError(f"the schema is refused: {fault}") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names, in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The attributes' numbers of labels, in order."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+
+@dataclass(frozen=True, repr=False)
+class Record:
+    """One participant's raw codes. It exists on the participant's side only and never prints itself."""
+
+    codes: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return "Record(<raw answers, not shown>)"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Records:
+    """Many participants' raw codes as an array (person, attribute), checked against a schema."""
+
+    schema: Schema
+    codes: Codes
+
+    def __post_init__(self) -> None:
+        codes, sizes = self.codes, self.schema.sizes
+        if not np.issubdtype(codes.dtype, np.integer) or codes.ndim != 2 or codes.shape[1] != len(sizes):
+            raise RecordError(
+                f"records must be an integer array of shape (people, {len(sizes)}), got {codes.dtype} {codes.shape}"
+            )
+        for attribute, column in zip(self.schema.attributes, codes.T, strict=True):
+            if len(column) and (column.max() >= attribute.size or column.min() < 0):
+                raise RecordError(f"attribute '{attribute.name}' has a code outside 0 to {attribute.size - 1}")
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def frequencies(self) -> dict[str, list[float]]:
+        """The true frequency of every label: for simulated people and public data, where one may know it."""
+        return {
+            attribute.name: (np.bincount(column, minlength=attribute.size) / len(self)).tolist()
+            for attribute, column in zip(self.schema.attributes, self.codes.T, strict=True)
+        }
+
+    def __repr__(self) -> str:
+        return f"Records(<{len(self)} people's raw answers, not shown>)"
+
+
+def code_type(sizes: Iterable[int]) -> np.dtype[Any]:
+    """The smallest unsigned integer type that holds every code of the given domain sizes."""
+    return np.min_scalar_type(max(sizes) - 1)
+
+
+def _check_text(text: str, what: str) -> None:
+    if not text:
+        raise SchemaError(f"{what} is empty; give it a visible text")
+    if any(ord(char) < 32 or 127 <= ord(char) < 160 or 0xD800 <= ord(char) < 0xE000 for char in text):
+        raise SchemaError(f"{what} holds a control character or half of a surrogate pair; use printable text")

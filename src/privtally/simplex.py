@@ -1,0 +1,19 @@
+"""The nearest proper distribution."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def project_to_simplex(values: Floats) -> Floats:
+    """The non-negative values that sum to 1 and lie nearest to the given ones (Euclidean).
+
+    The projection subtracts one number from all and clips at 0; that number follows from the sorted values
+    (Held, Wolfe and Crowder 1974).
+    """
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)
+    last = np.flatnonzero(falling > excess)[-1]
+    projected: Floats = np.maximum(values - excess[last], 0)
+    return projected

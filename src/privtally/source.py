@@ -1,0 +1,66 @@
+"""Where randomness comes from, and exact draws from it. No float takes part."""
+
+import secrets
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+
+WORD = 1 << 64
+"""How many different words there are."""
+
+
+class Source(Protocol):
+    """A supply of independent words, each uniform over 0 … 2^64 − 1."""
+
+    def words(self, count: int) -> Words:
+        """The next `count` words, in an array that the caller may overwrite."""
+        ...
+
+
+class SystemSource:
+    """The operating system's generator: for one report at a time."""
+
+    def words(self, count: int) -> Words:
+        """The next `count` words."""
+        return np.frombuffer(bytearray(secrets.token_bytes(8 * count)), dtype="<u8").astype(np.uint64, copy=False)
+
+
+class Stream:
+    """AES-256 in counter mode under one key: for many reports at once. A key is used for one stream only."""
+
+    _ZEROS = bytes(1 << 19)
+
+    def __init__(self, key: bytes) -> None:
+        self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+
+    @classmethod
+    def from_system(cls) -> "Stream":
+        """A stream under a fresh key from the operating system."""
+        return cls(secrets.token_bytes(32))
+
+    def words(self, count: int) -> Words:
+        """The next `count` words."""
+        out = np.empty(count, dtype="<u8")
+        room = out.data.cast("B")
+        for start in range(0, len(room), len(self._ZEROS)):
+            piece = room[start : start + len(self._ZEROS)]
+            self._encryptor.update_into(memoryview(self._ZEROS)[: len(piece)], piece)
+        return out.astype(np.uint64, copy=False)
+
+
+def words_below(source: Source, bound: int, count: int) -> Words:
+    """`count` words, each uniform over 0 … bound − 1: words at or above the bound are drawn again."""
+    if not 0 < bound <= WORD:
+        raise ValueError(f"the bound must be between 1 and 2^64, got {bound}")
+    words = source.words(count)
+    if bound == WORD:
+        return words
+    rejected = np.flatnonzero(words >= np.uint64(bound))
+    while rejected.size:
+        words[rejected] = source.words(rejected.size)
+        rejected = rejected[words[rejected] >= np.uint64(bound)]
+    return words

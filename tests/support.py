@@ -1,0 +1,131 @@
+"""What the tests share: plans of every kind, scripted randomness, and exact arithmetic that shares no code with src."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import factorial
+
+import numpy as np
+from scipy import stats
+
+from privtally.mechanisms.base import Law
+from privtally.names import MechanismName
+from privtally.plan import Plan, phase_mechanism
+from privtally.rounding import nearest_distribution, nearest_probability
+from privtally.schema import Schema
+from privtally.source import Words
+
+SHAPES: tuple[tuple[int, ...], ...] = (
+    *((size,) * attributes for attributes in (2, 3, 4) for size in (2, 3, 4)),
+    (2, 3, 5),
+    (5, 2),
+    (3, 2, 4, 2),
+)
+MECHANISMS: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr")
+
+
+def cases(shapes: Sequence[tuple[int, ...]] = SHAPES) -> list[tuple[MechanismName, tuple[int, ...]]]:
+    """Every mechanism on every shape that it takes."""
+    return [
+        (mechanism, sizes)
+        for mechanism, sizes in product(MECHANISMS, shapes)
+        if mechanism != "corr-rr" or len(set(sizes)) == 1
+    ]
+
+
+def schema_of(sizes: Sequence[int]) -> Schema:
+    return Schema.of({f"q{own}": [f"a{code}" for code in range(size)] for own, size in enumerate(sizes)})
+
+
+def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0, seed: int = 0) -> Plan:
+    """A plan that runs the given mechanism, with made-up parameters where it needs some."""
+    made_up = np.random.default_rng(seed)
+    phase = 2 if mechanism in ("rs-rfd", "corr-rr", "cond-rr") else 1
+    copies = tables = priors = None
+    if mechanism == "rs-rfd":
+        priors = tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes)
+    if mechanism == "corr-rr":
+        copies = tuple(
+            tuple(1.0 if own == other else nearest_probability(made_up.random()) for other in range(len(sizes)))
+            for own in range(len(sizes))
+        )
+    if mechanism == "cond-rr":
+        tables = tuple(
+            tuple(
+                None
+                if own == other
+                else tuple(nearest_distribution(made_up.dirichlet(np.ones(sizes[other]))) for _ in range(sizes[own]))
+                for other in range(len(sizes))
+            )
+            for own in range(len(sizes))
+        )
+    return Plan(
+        schema=schema_of(sizes),
+        epsilon=epsilon,
+        campaign=mechanism,
+        phase=1 if phase == 1 else 2,
+        mechanism=phase_mechanism(mechanism, phase),
+        priors=priors,
+        copy_probability=copies,
+        conditional_tables=tables,
+    )
+
+
+class Scripted:
+    """A source that hands out the given words and then fails."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = list(words)
+
+    def words(self, count: int) -> Words:
+        taken, self._words = self._words[:count], self._words[count:]
+        assert len(taken) == count, "the script has no more words"
+        return np.array(taken, dtype=np.uint64)
+
+    @property
+    def left(self) -> int:
+        return len(self._words)
+
+
+def exp_below(power: Fraction, terms: int = 200) -> Fraction:
+    """A rational just below e^power: a partial sum of its series."""
+    return sum((power**index / factorial(index) for index in range(terms)), start=Fraction(0))
+
+
+def records_of(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    return list(product(*map(range, sizes)))
+
+
+def worst_ratio(laws: Sequence[Law]) -> Fraction:
+    """The largest likelihood ratio of any report between any two of the records whose laws are given."""
+    reports = set().union(*laws)
+    worst = Fraction(1)
+    for report in reports:
+        chances = [law.get(report, Fraction(0)) for law in laws]
+        if max(chances) > 0:
+            assert min(chances) > 0, "a report that only some records can give has an infinite ratio"
+            worst = max(worst, max(chances) / min(chances))
+    return worst
+
+
+def chi_square_p(reports: np.ndarray, law: Law) -> float:
+    """The p-value of reports (rows of codes) against a law; 0 if one occurs that the law excludes.
+
+    Reports that are expected less than five times are taken together.
+    """
+    seen: dict[tuple[int, ...], int] = {}
+    rows, times = np.unique(reports, axis=0, return_counts=True)
+    for row, count in zip(rows.tolist(), times.tolist(), strict=True):
+        seen[tuple(row)] = count
+    if any(law.get(report, 0) == 0 for report in seen):
+        return 0.0
+    expected = {report: float(chance) * len(reports) for report, chance in law.items() if chance > 0}
+    common = [report for report, times in expected.items() if times >= 5]
+    observed = [float(seen.get(report, 0)) for report in common]
+    wanted = [expected[report] for report in common]
+    rest = len(reports) - sum(wanted)
+    if rest >= 5:
+        observed.append(len(reports) - sum(observed))
+        wanted.append(rest)
+    statistic = sum((o - e) ** 2 / e for o, e in zip(observed, wanted, strict=True))
+    return float(stats.chi2.sf(statistic, len(wanted) - 1))
