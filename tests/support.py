@@ -46,7 +46,7 @@ def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0
         priors = tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes)
     if mechanism == "corr-rr":
         copies = tuple(
-            tuple(1.0 if own == other else nearest_probability(made_up.random()) for other in range(len(sizes)))
+            tuple(1.0 if own == other else _any_probability(made_up) for other in range(len(sizes)))
             for own in range(len(sizes))
         )
     if mechanism == "cond-rr":
@@ -69,6 +69,11 @@ def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0
         copy_probability=copies,
         conditional_tables=tables,
     )
+
+
+def _any_probability(made_up: np.random.Generator) -> float:
+    """Any probability, the ends included: Phase I often chooses 0 or 1."""
+    return float(made_up.choice([0.0, 1.0, nearest_probability(made_up.random())], p=[0.15, 0.1, 0.75]))
 
 
 class Scripted:

@@ -67,7 +67,7 @@ class Keep:
     other: int
 
     def __post_init__(self) -> None:
-        if self.size < 2 or min(self.same, self.other) < 0 or not 0 < self.total <= WORD:
+        if self.size < 2 or min(self.same, self.other) < 0 or not 0 < self.total < WORD:
             raise PlanError(f"weights {self.same} and {self.other} on {self.size} codes do not fit a 64-bit word")
 
     @property
@@ -101,7 +101,7 @@ class Keep:
         # the same steps.
         if not self.other:
             return given.astype(self._circle.dtype)
-        fit = WORD // self.total
+        fit = (WORD - 1) // self.total  # below 2^64, so that each piece is a 64-bit integer too
         steps = words_below(source, self.total * fit, len(given))
         steps //= np.uint64(self.other * fit)
         np.minimum(steps, np.uint64(self.size - 1), out=steps)

@@ -13,7 +13,7 @@ from privtally.estimation.phase import Floats, invert
 from privtally.joint import conditional_rows, pair_joint
 from privtally.mechanisms.pivot import Table
 from privtally.names import RULES, TWO_PHASE, Rule
-from privtally.plan import Learned, Plan, check_table_cells
+from privtally.plan import Learned, Plan
 from privtally.rounding import nearest_distribution, nearest_probability
 from privtally.simplex import project_to_simplex
 
@@ -49,7 +49,6 @@ def learn(plan: Plan, counts: Counts, *, rule: Rule = "proposition", phase2_user
         case "corr-rr":
             copies = copy_probabilities(invert(plan, counts).frequencies, plan.epsilon, phase2_users, rule)
         case "cond-rr":
-            check_table_cells(plan.schema.sizes)
             tables = _tables(plan, counts)
     return Plan(
         schema=plan.schema,

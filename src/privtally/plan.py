@@ -77,6 +77,8 @@ class Plan(
                 "corr-rr needs the same number of labels in every attribute, "
                 f"the schema has {', '.join(map(str, self.schema.sizes))}; use cond-rr for unequal ones"
             )
+        if self.campaign == "cond-rr":
+            _check_table_cells(self.schema.sizes)
         needed = PARAMETER.get(self.mechanism)
         for field in PARAMETER.values():
             if (getattr(self, field) is not None) != (field == needed):
@@ -164,7 +166,6 @@ def _check_shapes(plan: Plan) -> None:
         if any(row[own] != 1 for own, row in enumerate(plan.copy_probability)):
             raise PlanError("'copy_probability' must be 1 on its diagonal: an attribute agrees with itself")
     if plan.conditional_tables is not None:
-        check_table_cells(sizes)
         if _lengths(plan.conditional_tables) != square:
             raise PlanError("'conditional_tables' must have a row and a column for each attribute")
         for pivot, row in enumerate(plan.conditional_tables):
@@ -175,7 +176,7 @@ def _check_shapes(plan: Plan) -> None:
                     raise PlanError("a conditional table needs a row for each pivot label, a column for each other one")
 
 
-def check_table_cells(sizes: Sequence[int]) -> None:
+def _check_table_cells(sizes: Sequence[int]) -> None:
     """Refuse a schema whose conditional tables would be larger than a plan should carry."""
     cells = sum(sizes) ** 2 - sum(size**2 for size in sizes)
     if cells > MAX_TABLE_CELLS:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 import numpy as np
 
@@ -34,8 +34,8 @@ class CsvTable:
 
     def batches(self, advance: Advance = silently) -> Iterator[Records]:
         """The records, some ten thousand at a time; `advance` hears how many bytes have been read."""
-        with open_binary(self.path) as file:
-            lines = _reader(file, self.path)
+        with open_binary(self.path) as file, _as_text(file) as text:
+            lines = _rows(text, self.path)
             next(lines)
             batch: list[list[int]] = []
             found = False
@@ -71,9 +71,9 @@ class CsvTable:
 
 def open_table(path: Path, schema: Schema) -> CsvTable:
     """Read the header of a CSV file and fit it to a schema."""
-    with open_binary(path) as file:
+    with open_binary(path) as file, _as_text(file) as text:
         try:
-            _, header = next(_reader(file, path))
+            _, header = next(_rows(text, path))
         except StopIteration:
             raise DocumentError(f"{path} is empty") from None
     missing = [name for name in schema.names if name not in header]
@@ -86,9 +86,13 @@ def open_table(path: Path, schema: Schema) -> CsvTable:
     return CsvTable(path, schema, len(header), tuple(map(header.index, schema.names)), ignored)
 
 
-def _reader(file: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _as_text(file: BinaryIO) -> io.TextIOWrapper:
+    return io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+
+
+def _rows(text: TextIO, path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the number of the line that each ends on."""
-    reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
+    reader = csv.reader(text, strict=True)
     while True:
         try:
             row = next(reader)

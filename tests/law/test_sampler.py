@@ -26,6 +26,8 @@ CHANNELS: Sequence[tuple[str, Channel, int]] = (
     ("rarely copies", copying(nearest_probability(0.1), 4), 4),
     ("often copies", copying(nearest_probability(0.9), 3), 3),
     ("never copies", copying(0.0, 3), 3),
+    ("never copies on 2", copying(0.0, 2), 2),
+    ("copies evenly on 2", copying(0.5, 2), 2),
     ("evenly on 3", Uniform(3), 3),
     ("evenly on 7", Uniform(7), 7),
     ("table", conditional([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]), 2),

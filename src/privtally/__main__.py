@@ -1,0 +1,5 @@
+"""`python -m privtally`."""
+
+from privtally.cli import main
+
+main()

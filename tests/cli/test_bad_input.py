@@ -1,0 +1,205 @@
+"""Bad input: one clear sentence, exit code 2, no output file, and never a participant's answer."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SCHEMA, Program
+
+SECRET = "zzz-my-secret-answer"
+
+
+def refused(program: Program, *words: str | Path | float) -> str:
+    """The one sentence with which the program refuses."""
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    outcome = program(*words, code=2)
+    after = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    assert after == before, "a refused command left or changed a file"
+    assert outcome.err.count("privtally: ") == 1
+    sentence = outcome.err[outcome.err.index("privtally: ") :].strip()
+    assert "\n" not in sentence
+    assert "Traceback" not in outcome.err
+    assert SECRET not in outcome.out + outcome.err
+    return sentence
+
+
+@pytest.fixture
+def plan(program: Program, schema: Path) -> Path:
+    program("design", schema, "-e", 1, "-m", "corr-rr", "-o", "plan.json")
+    return Path("plan.json")
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "-inf", "1e-9", "100"])
+@pytest.mark.parametrize("command", ["design", "run"])
+def test_epsilon(program: Program, schema: Path, data: Path, epsilon: str, command: str) -> None:
+    words = {
+        "design": ("design", schema, "--epsilon", epsilon, "--mechanism", "spl", "-o", "x.json"),
+        "run": ("run", data, "--schema", schema, "--epsilon", epsilon, "--mechanism", "spl", "-o", "x"),
+    }
+    assert "epsilon must be" in refused(program, *words[command])
+
+
+@pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr", "rs-rfd"])
+def test_one_attribute_for_two_phases(program: Program, mechanism: str) -> None:
+    Path("s.json").write_text('{"attributes": [{"name": "a", "labels": ["x", "y"]}]}')
+    assert "at least two attributes" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
+
+
+def test_unequal_domains_for_copying(program: Program) -> None:
+    Path("s.json").write_text(
+        '{"attributes": [{"name": "a", "labels": ["x", "y"]}, {"name": "b", "labels": ["x", "y", "z"]}]}'
+    )
+    sentence = refused(program, "design", "s.json", "-e", 1, "-m", "corr-rr", "-o", "p.json")
+    assert "use cond-rr" in sentence
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: attribute 'drinks' has a value that is none"),
+        (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: 5 fields where the header has 4"),
+        (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n', "line 3: the line is not valid CSV"),
+        (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: attribute 'sleeps badly'"),
+        ("", "has a header but no rows"),
+    ],
+)
+@pytest.mark.parametrize("command", ["privatise", "run"])
+def test_rows(program: Program, plan: Path, schema: Path, rows: str, reason: str, command: str) -> None:
+    Path("bad.csv").write_text("person,drinks,sleeps badly,smokes\n" + rows)
+    words = {
+        "privatise": ("privatise", "--plan", plan, "bad.csv", "-o", "r.ndjson"),
+        "run": ("run", "bad.csv", "-s", schema, "-e", 1, "-m", "spl", "-o", "job"),
+    }
+    sentence = refused(program, *words[command])
+    assert "bad.csv" in sentence
+    assert reason in sentence
+
+
+def test_a_bad_row_after_many_good_ones_leaves_nothing(program: Program, plan: Path) -> None:
+    good = "1,never,daily,rarely\n" * 70_000
+    Path("bad.csv").write_text(f"person,drinks,sleeps badly,smokes\n{good}2,never,{SECRET},rarely\n")
+    assert "line 70002" in refused(program, "privatise", "-p", plan, "bad.csv", "-o", "r.ndjson")
+
+
+def test_a_refusal_keeps_the_file_that_was_there(program: Program, plan: Path) -> None:
+    Path("r.ndjson").write_text("precious")
+    Path("bad.csv").write_text(f"person,drinks,sleeps badly,smokes\n1,{SECRET},daily,rarely\n")
+    refused(program, "privatise", "-p", plan, "bad.csv", "-o", "r.ndjson")
+    assert Path("r.ndjson").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "is empty"),
+        ("person,drinks,smokes\n1,never,daily\n", "has no column 'sleeps badly'"),
+        ("drinks,drinks,sleeps badly,smokes\nnever,never,daily,rarely\n", "has the column 'drinks' twice"),
+        ("drinks,sleeps badly,smokes\nnever,\xff,daily\n", "not UTF-8"),
+    ],
+)
+def test_tables(program: Program, plan: Path, content: str, reason: str) -> None:
+    Path("bad.csv").write_bytes(content.encode("latin-1"))
+    assert reason in refused(program, "privatise", "-p", plan, "bad.csv", "-o", "r.ndjson")
+
+
+def test_files_that_are_not_there(program: Program, plan: Path, schema: Path, data: Path) -> None:
+    gone = "gone.json: No such file"
+    assert gone in refused(program, "privatise", "-p", "gone.json", data, "-o", "r.ndjson")
+    assert "gone.csv" in refused(program, "privatise", "-p", plan, "gone.csv", "-o", "r.ndjson")
+    assert gone in refused(program, "show", "gone.json")
+    assert gone in refused(program, "design", "gone.json", "-e", 1, "-m", "spl", "-o", "p.json")
+    assert "gone/p.json" in refused(program, "design", schema, "-e", 1, "-m", "spl", "-o", "gone/p.json")
+    assert "gone/job" in refused(program, "run", data, "-s", schema, "-e", 1, "-m", "spl", "-o", "gone/job")
+
+
+def test_an_edited_plan(program: Program, plan: Path, data: Path) -> None:
+    document = json.loads(plan.read_text())
+    document["epsilon"] = 9
+    plan.write_text(json.dumps(document))
+    assert "was edited" in refused(program, "privatise", "-p", plan, data, "-o", "r.ndjson")
+    assert "was edited" in refused(program, "show", plan)
+
+
+def test_reports(program: Program, plan: Path, schema: Path, data: Path) -> None:
+    program("design", schema, "-e", 2, "-m", "corr-rr", "-o", "other.json")
+    program("privatise", "-p", plan, data, "-o", "r.ndjson")
+    assert "r.ndjson, line 1: the report answers plan" in refused(
+        program, "tally", "-p", "other.json", "r.ndjson", "-o", "c.json"
+    )
+    lines = Path("r.ndjson").read_text().splitlines(keepends=True)
+    Path("cut.ndjson").write_text("".join(lines[:7]) + lines[7][:40])
+    sentence = refused(program, "tally", "-p", plan, "cut.ndjson", "-o", "c.json")
+    assert "cut.ndjson, line 8" in sentence
+    assert "truncated" in sentence
+    Path("far.ndjson").write_text(lines[0].replace('"codes":[', '"codes":[7'))
+    assert "far.ndjson, line 1" in refused(program, "tally", "-p", plan, "far.ndjson", "-o", "c.json")
+    Path("empty.ndjson").write_text("")
+    assert "no reports" in refused(program, "tally", "-p", plan, "empty.ndjson", "-o", "c.json")
+
+
+def test_counts_of_the_wrong_phase(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
+    swapped = ["--phase", "job/plan-1.json", "job/counts-2.json", "--phase", "job/plan-2.json", "job/counts-1.json"]
+    assert "counts of its own phase" in refused(program, "estimate", *swapped)
+    assert "counts of its own phase" in refused(
+        program, "learn", "-p", "job/plan-1.json", "-c", "job/counts-2.json", "-o", "p.json"
+    )
+    assert "nothing to learn from phase 2" in refused(
+        program, "learn", "-p", "job/plan-2.json", "-c", "job/counts-2.json", "-o", "p.json"
+    )
+
+
+def test_output_names(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "spl", "-o", "job")
+    phase = ["--phase", "job/plan-1.json", "job/counts-1.json"]
+    assert ".csv or .json" in refused(program, "estimate", *phase, "-o", "e.xlsx")
+    assert ".png or .svg" in refused(program, "estimate", *phase, "--plot", "e.gif")
+    assert "not an empty directory" in refused(program, "run", data, "-s", schema, "-e", 2, "-m", "spl", "-o", "job")
+    assert "two files" in refused(program, "estimate", "--phase", "job/plan-1.json")
+    assert "two files" in refused(program, "estimate", "--phase", "job/plan-1.json", "--json")
+    Path("s.yaml").write_text(SCHEMA)
+    assert ".toml or .json" in refused(program, "design", "s.yaml", "-e", 1, "-m", "spl", "-o", "p.json")
+
+
+def test_what_is_no_document(program: Program) -> None:
+    Path("x.json").write_text('{"format": "something"}')
+    assert "neither a plan, nor counts, nor an estimate" in refused(program, "show", "x.json")
+    Path("y.json").write_text("not json")
+    assert "not valid JSON" in refused(program, "show", "y.json")
+
+
+@pytest.mark.parametrize("share", ["0", "1", "-0.1", "nan", "0.0001"])
+def test_phase1_share(program: Program, schema: Path, data: Path, share: str) -> None:
+    words = ("run", data, "-s", schema, "-e", 1, "-m", "corr-rr", "--phase1-share", share, "-o", "job")
+    sentence = refused(program, *words)
+    assert "share" in sentence
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("design", "schema.toml", "-e", "abc", "-m", "spl", "-o", "p.json"),
+        ("design", "schema.toml", "-e", "1", "-m", "magic", "-o", "p.json"),
+        ("design", "schema.toml", "-m", "spl", "-o", "p.json"),
+        ("estimate",),
+        ("nonsense",),
+        ("demo", "--people", "3"),
+    ],
+)
+def test_usage_errors_exit_with_2_as_well(program: Program, schema: Path, words: tuple[str, ...]) -> None:
+    assert program(*words, code=2).err
+
+
+def test_a_defect_never_prints_what_went_wrong_in_the_data(
+    program: Program, plan: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr("privtally.table.codes_of", broken)
+    outcome = program("privatise", "-p", plan, data, "-o", "r.ndjson", code=70)
+    assert "this is a defect (KeyError)" in outcome.err
+    assert SECRET not in outcome.out + outcome.err
+    assert not Path("r.ndjson").exists()
+    assert not list(Path().glob(".r.ndjson*"))

@@ -1,0 +1,137 @@
+"""The whole way from a CSV file to frequencies, by every mechanism."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from privtally.names import MECHANISMS, TWO_PHASE
+from tests.cli.conftest import LABELS, Program, write_data
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_pipeline_by_hand_recovers_known_frequencies(
+    program: Program, schema: Path, tmp_path: Path, mechanism: str
+) -> None:
+    """Every frequency within four standard errors.
+
+    The randomness is the operating system's. A normal error exceeds four standard errors with probability 6e-5; with 9
+    frequencies that would be too often for a test, so a miss is tried again on new people: three misses in a row have
+    a chance of (9 · 6.4e-5)³ < 2e-10.
+    """
+    for attempt in range(3):
+        program("design", schema, "--epsilon", 4, "--mechanism", mechanism, "-o", "plan-1.json")
+        truth = write_data(tmp_path / "one.csv", 10_000, seed=10 + attempt)
+        phases = ["--phase", "plan-1.json", "counts-1.json"]
+        said = program("privatise", "--plan", "plan-1.json", "one.csv", "-o", "reports-1.ndjson")
+        assert "Ignored column 'person'" in said.err
+        program("tally", "--plan", "plan-1.json", "reports-1.ndjson", "-o", "counts-1.json")
+        if mechanism in TWO_PHASE:
+            program("learn", "--plan", "plan-1.json", "--counts", "counts-1.json", "-o", "plan-2.json")
+            program("privatise", "--plan", "plan-2.json", "one.csv", "-o", "reports-2.ndjson")
+            program("tally", "--plan", "plan-2.json", "reports-2.ndjson", "-o", "counts-2.json")
+            phases += ["--phase", "plan-2.json", "counts-2.json"]
+        result = program("estimate", *phases, "--method", "unbiased", "--json").json()
+        assert set(result["attributes"]) == set(truth)
+        misses = 0
+        for name, true in truth.items():
+            found = result["attributes"][name]
+            assert found["labels"] == LABELS
+            assert abs(sum(found["frequencies"]) - 1) < 1e-9
+            for frequency, error, target in zip(found["frequencies"], found["standard_errors"], true, strict=True):
+                assert 0 < error < 0.2
+                misses += abs(frequency - target) > 4 * error
+        if not misses:
+            return
+    pytest.fail("frequencies were missed by more than four standard errors on three samples")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_run_does_the_whole_job_and_leaves_every_document(
+    program: Program, schema: Path, data: Path, mechanism: str
+) -> None:
+    result = program("run", data, "--schema", schema, "--epsilon", 2, "--mechanism", mechanism, "-o", "job", "--json")
+    phases = (1, 2) if mechanism in TWO_PHASE else (1,)
+    expected = {f"{kind}-{phase}" for phase in phases for kind in ("plan", "reports", "counts")} | {"estimate"}
+    assert {path.stem for path in Path("job").iterdir()} == expected
+    assert json.loads(Path("job/estimate.json").read_text()) == result.json()
+    if mechanism in TWO_PHASE:
+        assert Path("job/reports-1.ndjson").read_text().count("\n") == 30
+        assert Path("job/reports-2.ndjson").read_text().count("\n") == 270
+    # The documents of the job are the documents of the single steps.
+    for phase in phases:
+        program("tally", "--plan", f"job/plan-{phase}.json", f"job/reports-{phase}.ndjson", "-o", "again.json")
+        assert Path("again.json").read_bytes() == Path(f"job/counts-{phase}.json").read_bytes()
+    options = [word for phase in phases for word in ("--phase", f"job/plan-{phase}.json", f"job/counts-{phase}.json")]
+    assert program("estimate", *options, "--json").json() == result.json()
+
+
+def test_repeated_reports_are_counted_once_and_the_number_is_said(program: Program, schema: Path, data: Path) -> None:
+    program("design", schema, "-e", 1, "-m", "spl", "-o", "plan.json")
+    program("privatise", "-p", "plan.json", data, "-o", "reports.ndjson")
+    once = program("tally", "-p", "plan.json", "reports.ndjson", "-o", "once.json", "--json").json()
+    assert (once["reports"], once["repeated"]) == (300, 0)
+    twice = program("tally", "-p", "plan.json", "reports.ndjson", "reports.ndjson", "-o", "twice.json")
+    assert "300 reports counted, 300 repeated ids left out" in twice.out
+    assert Path("once.json").read_bytes() == Path("twice.json").read_bytes()
+
+
+def test_estimates_are_written_and_drawn(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
+    phases = ["--phase", "job/plan-2.json", "job/counts-2.json", "--phase", "job/plan-1.json", "job/counts-1.json"]
+    shown = program("estimate", *phases, "-o", "e.csv", "--plot", "e.png", "--method", "paper")
+    assert "sleeps badly" in shown.out
+    assert "a bias that they do not include" in shown.out
+    rows = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
+    assert len(rows) == 9
+    assert Path("e.png").read_bytes().startswith(b"\x89PNG")
+    program("estimate", *phases, "-o", "e.json", "--plot", "e.svg")
+    assert "<svg" in Path("e.svg").read_text()
+    assert program("show", "e.json", "--json").json()["kind"] == "estimate"
+
+
+def test_show_says_what_a_document_holds(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
+    plan = program("show", "job/plan-1.json")
+    assert "phase 1 of 2 of corr-rr, ε = 2" in plan.out
+    assert "never, rarely, daily" in plan.out
+    second = program("show", "job/plan-2.json").out
+    assert "Probability that another answer copies the chosen one" in second
+    assert "Learned from 30 reports" in second
+    summary = program("show", "job/plan-1.json", "--json").json()
+    assert 0.9999 * 2 <= summary["realised_epsilon"] <= 2
+    assert "Counts of 270 private reports" in program("show", "job/counts-2.json").out
+    assert "method unbiased" in program("show", "job/estimate.json").out
+    for mechanism, phrase in (("rs-rfd", "from priors that the first phase"), ("cond-rr", "from conditional tables")):
+        program("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", mechanism)
+        assert phrase in program("show", f"{mechanism}/plan-2.json").out
+
+
+def test_the_demo_shows_truth_against_estimate(program: Program) -> None:
+    said = program("demo", "--seed", 7, "--people", 2_000)
+    assert "2,000 simulated people" in said.out
+    assert "truth" in said.out
+    assert Path("privtally-demo.png").read_bytes().startswith(b"\x89PNG")
+    assert program("demo", "--seed", 7, "--people", 2_000).out == said.out
+
+
+def test_version_and_help(program: Program) -> None:
+    assert program("--version").out.startswith("privtally ")
+    for command in ("design", "privatise", "tally", "learn", "estimate", "run", "show", "demo"):
+        assert command in program("--help").out
+        assert "Usage" in program(command, "--help").out
+
+
+def test_labels_that_look_like_markup_are_shown_as_they_are(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(
+        json.dumps({"attributes": [{"name": "[red]x[/red]", "labels": ["$a_1$", "[bold]", "{b}"]}] * 1})
+    )
+    rows = ["$a_1$", "[bold]", "{b}"] * 40
+    (tmp_path / "d.csv").write_text("[red]x[/red]\n" + "\n".join(rows) + "\n")
+    program("run", "d.csv", "-s", "s.json", "-e", 2, "-m", "spl", "-o", "job")
+    shown = program("estimate", "--phase", "job/plan-1.json", "job/counts-1.json", "--plot", "x.svg").out
+    assert "[red]x[/red]" in shown
+    assert "[bold]" in shown
+    assert "$a_1$" in shown
+    assert "[bold]" in program("show", "job/plan-1.json").out

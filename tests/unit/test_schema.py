@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+
+from privtally.errors import RecordError, SchemaError
+from privtally.schema import Attribute, Record, Records, Schema, code_type
+
+TOML = """
+[[attributes]]
+name = "smokes"
+labels = ["no", "yes"]
+
+[[attributes]]
+name = "drinks"
+labels = ["never", "weekly", "daily"]
+"""
+JSON = """{"attributes": [
+    {"name": "smokes", "labels": ["no", "yes"]},
+    {"name": "drinks", "labels": ["never", "weekly", "daily"]}
+]}"""
+
+
+def test_toml_json_and_python_say_the_same() -> None:
+    python = Schema.of({"smokes": ["no", "yes"], "drinks": ["never", "weekly", "daily"]})
+    assert Schema.from_toml(TOML) == Schema.from_json(JSON) == python
+    assert python.names == ("smokes", "drinks")
+    assert python.sizes == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ([], "2 to 65,536 labels, it declares 0"),
+        (["one"], "2 to 65,536 labels, it declares 1"),
+        (["a", "a"], "same label twice"),
+        (["a", ""], "empty"),
+        (["a", "b\n"], "control character"),
+        (["a", "\x1b[31m"], "control character"),
+        (["a", "\ud800"], "surrogate"),
+        ([str(code) for code in range(65_537)], "65537"),
+    ],
+)
+def test_bad_labels_are_refused(labels: list[str], reason: str) -> None:
+    with pytest.raises(SchemaError, match=reason):
+        Attribute("q", tuple(labels))
+
+
+def test_the_largest_domain_is_allowed() -> None:
+    assert Attribute("q", tuple(map(str, range(65_536)))).size == 65_536
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"attributes": []}', "at least one attribute"),
+        (
+            '{"attributes": [{"name": "a", "labels": ["x", "y"]}, {"name": "a", "labels": ["x", "y"]}]}',
+            "declared twice",
+        ),
+        ('{"attributes": [{"name": "a", "labels": ["x", "y"], "note": 1}]}', "unknown field `note`"),
+        ('{"attributes": [{"name": "a", "labels": ["x", 2]}]}', "Expected `str`, got `int`"),
+        ('{"attributes": [{"name": "a"}]}', "missing required field `labels`"),
+        ("{", "not valid JSON"),
+        ("[]", "refused"),
+    ],
+)
+def test_bad_json_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(SchemaError, match=reason):
+        Schema.from_json(text)
+
+
+def test_bad_toml_is_refused() -> None:
+    with pytest.raises(SchemaError, match="not valid TOML"):
+        Schema.from_toml("attributes = ")
+
+
+def test_records_never_show_themselves() -> None:
+    record = Record((1, 0))
+    records = Records(Schema.from_toml(TOML), np.array([[1, 2]], dtype=np.uint8))
+    assert "1" not in repr(record) + str(record)
+    assert "2" not in repr(records) + str(records)
+
+
+@pytest.mark.parametrize(
+    ("codes", "reason"),
+    [
+        (np.array([[0, 3]]), "attribute 'drinks' has a code outside 0 to 2"),
+        (np.array([[-1, 0]]), "attribute 'smokes' has a code outside 0 to 1"),
+        (np.array([[0.0, 1.0]]), "integer array"),
+        (np.array([[True, False]]), "integer array"),
+        (np.array([0, 1]), "shape"),
+        (np.array([[0, 1, 1]]), "shape"),
+    ],
+)
+def test_records_outside_the_schema_are_refused(codes: np.ndarray, reason: str) -> None:
+    with pytest.raises(RecordError, match=reason):
+        Records(Schema.from_toml(TOML), codes)
+
+
+def test_true_frequencies_of_records() -> None:
+    records = Records(Schema.from_toml(TOML), np.array([[1, 2], [1, 0], [0, 0], [1, 0]], dtype=np.uint8))
+    assert records.frequencies() == {"smokes": [0.25, 0.75], "drinks": [0.75, 0.0, 0.25]}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"), [((2,), "uint8"), ((256, 3), "uint8"), ((257,), "uint16"), ((65_537,), "uint32")]
+)
+def test_codes_take_the_smallest_type(sizes: tuple[int, ...], name: str) -> None:
+    assert code_type(sizes) == name
