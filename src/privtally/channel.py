@@ -153,7 +153,7 @@ class Rows:
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 2 or (self.weights < 0).any() or (self.weights.sum(axis=1) != PROBABILITY_UNIT).any():
-            raise PlanError("each row of probabilities must be non-negative and sum to exactly 1")
+            raise PlanError("each row of probabilities must sum to exactly 1")
 
     @property
     def outputs(self) -> int:
@@ -221,8 +221,8 @@ def constant(row: Sequence[float]) -> Rows:
 def conditional(rows: Sequence[Sequence[float]]) -> Rows:
     """Draws from the row of the input."""
     parts = np.asarray(rows, dtype=float) * PROBABILITY_UNIT
-    if (parts != np.rint(parts)).any():
-        raise PlanError("probabilities must be whole multiples of 2^-32")
+    if not ((parts >= 0) & (parts <= PROBABILITY_UNIT) & (parts == np.rint(parts))).all():
+        raise PlanError("probabilities must be whole multiples of 2^-32 between 0 and 1")
     return Rows(parts.astype(np.int64))
 
 

@@ -31,6 +31,7 @@ def codes_of(schema: Schema, labels: Sequence[str]) -> list[int]:
 
 def respond(plan: Plan, record: Record, source: Source | None = None) -> Report:
     """The report of one participant, by the operating system's randomness unless told otherwise."""
+    record.check(plan.schema)
     records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
     (report,) = respond_many(plan, records, source or SystemSource())
     return report

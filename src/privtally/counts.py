@@ -9,6 +9,7 @@ larger than `MAX_PAIR_CELLS`. Both depend on the reports only and not on the ord
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -82,7 +83,7 @@ class Counts:
                 whole = None
         pairs = None
         if whole is None and pair_cells(self.outputs) <= MAX_PAIR_CELLS:
-            mine, yours = self.pair_tables(), other.pair_tables()
+            mine, yours = self.pair_tables, other.pair_tables
             pairs = {pair: mine[pair] + yours[pair] for pair in mine}
         return Counts(self.plan, self.reports + other.reports, attributes, whole, pairs, limit)
 
@@ -92,6 +93,7 @@ class Counts:
     def __hash__(self) -> int:
         return hash((self.plan, self.reports))
 
+    @cached_property
     def pair_tables(self) -> Mapping[Pair, Tally]:
         """How often each two codes of each two attributes were seen together; empty where nothing keeps that."""
         if self.pairs is not None:
@@ -126,7 +128,7 @@ class Counts:
             ]
         return body
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON."""
         return wire.digest(self.body())
@@ -139,11 +141,7 @@ class Counts:
 def count(plan: Plan, codes: Codes, whole_report_limit: int = WHOLE_REPORT_LIMIT) -> Counts:
     """The counts of an array of private codes (report, attribute)."""
     outputs = plan.sampler.outputs
-    if codes.ndim != 2 or codes.shape[1] != len(outputs):
-        raise CountsError(f"codes must have the shape (reports, {len(outputs)}), got {codes.shape}")
-    for attribute, column, size in zip(plan.schema.attributes, codes.T, outputs, strict=True):
-        if len(column) and (column.max() >= size or column.min() < 0):
-            raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
+    _check_codes(plan, codes)
     total = from_whole(plan.digest, outputs, _distinct(outputs, codes[:0], np.ones(0, np.int64)), whole_report_limit)
     for start in range(0, len(codes), _CHUNK):
         piece = codes[start : start + _CHUNK]
@@ -166,6 +164,24 @@ def check_counts(plan: Plan, counts: Counts) -> None:
         )
     if counts.outputs != plan.sampler.outputs:
         raise CountsError("the counts do not have the plan's numbers of labels")
+    if counts.whole is not None:
+        _check_codes(plan, counts.whole.codes)
+    if plan.mechanism == "smp" and sum(int(tally[:-1].sum()) for tally in counts.attributes) != counts.reports:
+        raise CountsError("the counts are not of smp reports, each of which answers one attribute")
+
+
+def _check_codes(plan: Plan, codes: Codes | Tally) -> None:
+    """Refuse codes that no report to the plan can have."""
+    outputs = plan.sampler.outputs
+    if codes.ndim != 2 or codes.shape[1] != len(outputs) or not np.issubdtype(codes.dtype, np.integer):
+        raise CountsError(
+            f"codes must be integers of the shape (reports, {len(outputs)}), got {codes.dtype} {codes.shape}"
+        )
+    for attribute, column, size in zip(plan.schema.attributes, codes.T, outputs, strict=True):
+        if len(column) and (column.max() >= size or column.min() < 0):
+            raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
+    if plan.mechanism == "smp" and (np.sum(codes < plan.sampler.sizes, axis=1) != 1).any():
+        raise CountsError("every report to an smp plan answers exactly one attribute")
 
 
 def pair_cells(outputs: Sequence[int]) -> int:

@@ -35,6 +35,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", 
 def load_counts(data: bytes | str, plan: Plan | None = None) -> Counts:
     """Counts from their document, refused if they contradict themselves or, where one is given, the plan."""
     document = wire.decode(data, _Document, CountsError, _WHAT)
+    wire.check_digest(document.plan, "the plan of counts", CountsError)
     attributes = tuple(_integers(row, (len(row),)) for row in document.attributes)
     outputs = tuple(map(len, attributes))
     if not outputs or min(outputs) < 2:
@@ -59,12 +60,14 @@ def load_counts(data: bytes | str, plan: Plan | None = None) -> Counts:
 def _integers(rows: Any, shape: tuple[int, ...]) -> Tally:
     """Nested lists of integers as an array of that shape, each between 0 and the largest exact JSON integer."""
     try:
-        table = np.array(rows, dtype=np.int64).reshape(shape)
+        table = np.array(rows, dtype=np.int64)
     except (ValueError, OverflowError):
         raise CountsError(f"{_WHAT} is refused: a table has the wrong shape or a number out of range") from None
-    if table.size and (table.min() < 0 or table.max() > LARGEST_COUNT):
+    if table.size and (table.min() < 0 or table.sum(dtype=float) > LARGEST_COUNT):
         raise CountsError(f"{_WHAT} is refused: a number in it is out of range")
-    return table
+    if table.size and table.shape != shape:
+        raise CountsError(f"{_WHAT} is refused: a table has the wrong shape")
+    return table.reshape(shape)
 
 
 def _read_whole(rows: list[list[int]], outputs: Sequence[int]) -> WholeReports:

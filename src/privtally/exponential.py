@@ -1,7 +1,8 @@
 """e to a rational power, between two rationals: what every statement about a privacy budget rests on."""
 
+import math
 from collections.abc import Callable, Iterator
-from decimal import ROUND_FLOOR, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 
@@ -44,9 +45,9 @@ def at_most_exp(ratio: Fraction, power: Fraction) -> bool:
 
 
 def log_floor(ratio: Fraction) -> float:
-    """ln(ratio), rounded down, for people to read; comparisons use `at_most_exp`."""
+    """A float just below ln(ratio), for people to read; comparisons use `at_most_exp`."""
     with localcontext() as context:
         context.prec = 60
         value = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-        context.rounding = ROUND_FLOOR
-        return float(value.quantize(Decimal("1e-15")))
+        nearest = float(value)
+        return nearest if Decimal(nearest) <= value else math.nextafter(nearest, -math.inf)

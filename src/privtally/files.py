@@ -48,7 +48,7 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def write_whole(path: Path) -> Iterator[BinaryIO]:
     """A file open for writing that takes its name only once everything is in it and on disk."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
+    draft = _draft_of(path)
     try:
         file = draft.open("xb")
     except OSError as fault:
@@ -70,7 +70,7 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
+    draft = _draft_of(path)
     try:
         draft.mkdir()
         yield draft
@@ -79,6 +79,13 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
         raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _draft_of(path: Path) -> Path:
+    """A hidden name beside the path, for what is not finished."""
+    if not path.name or path.name == "..":
+        raise DocumentError(f"cannot write {str(path)!r}: give the output a name")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
 
 
 def write_bytes(path: Path, data: bytes) -> None:

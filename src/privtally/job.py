@@ -50,6 +50,8 @@ def run_campaign(
     rule: Rule = "proposition",
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
+    if not 0 < phase1_share < 1:
+        raise CampaignError(f"the share of Phase I must be between 0 and 1, got {phase1_share}")
     campaign = Campaign.draft(records.schema, epsilon, mechanism).open_phase_1()
     if not campaign.two_phases:
         return Job([_collect(campaign, records, source)])
@@ -69,8 +71,6 @@ def _collect(campaign: Campaign, records: Records, source: Source) -> JobPhase:
 
 def _split(records: Records, share: float, source: Source) -> tuple[Records, Records]:
     """A random share of the records, and the rest."""
-    if not 0 < share < 1:
-        raise CampaignError(f"the share of Phase I must be between 0 and 1, got {share}")
     people = round(share * len(records))
     if not 0 < people < len(records):
         raise CampaignError(

@@ -25,7 +25,7 @@ def pair_joint(plan: Plan, counts: Counts, one: int, two: int, marginals: Sequen
     so that all pairs agree on every attribute. A trace of the independent table keeps a zero from blocking the fit.
     """
     assert isinstance(plan.sampler, Split)
-    tables = counts.pair_tables()
+    tables = counts.pair_tables
     if (one, two) not in tables:
         raise LearningError("these counts keep no pairwise tables: the schema has too many labels for cond-rr")
     raw = debias_pair(tables[one, two] / counts.reports, plan.sampler.channels[one], plan.sampler.channels[two])

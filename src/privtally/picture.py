@@ -1,5 +1,6 @@
 """Estimate -> figure. Needs the extra `plot`."""
 
+import io
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from privtally.errors import DocumentError
 from privtally.estimation import Estimate
-from privtally.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,12 +34,13 @@ def check_picture_path(path: Path) -> None:
         raise DocumentError(HOW_TO_INSTALL)
 
 
-def save(figure: "Figure", path: Path) -> None:
-    """Write a figure to a .png or .svg file."""
-    with write_whole(path) as file:
-        # No date in the file: the same figure gives the same bytes.
-        metadata: dict[str, Any] = {"Date": None} if path.suffix == ".svg" else {}
-        figure.savefig(file, format=path.suffix[1:], dpi=150, metadata=metadata)
+def render(figure: "Figure", path: Path) -> bytes:
+    """A figure as the bytes of a .png or .svg file."""
+    # No date in the file: the same figure gives the same bytes.
+    metadata: dict[str, Any] = {"Date": None} if path.suffix == ".svg" else {}
+    room = io.BytesIO()
+    figure.savefig(room, format=path.suffix[1:], dpi=150, metadata=metadata)
+    return room.getvalue()
 
 
 def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":

@@ -25,7 +25,7 @@ from privtally.mechanisms import (
     uniform_fills,
 )
 from privtally.mechanisms.pivot import Table
-from privtally.names import MECHANISMS, TWO_PHASE, MechanismName
+from privtally.names import MECHANISMS, TWO_PHASE, MechanismName, Rule
 from privtally.schema import Schema
 
 PARAMETER = {"rs-rfd": "priors", "corr-rr": "copy_probability", "cond-rr": "conditional_tables"}
@@ -41,8 +41,14 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plan: str
     counts: str
     reports: int
-    rule: str | None = None
+    rule: Rule | None = None
     phase2_users: int | None = None
+
+    def __post_init__(self) -> None:
+        wire.check_digest(self.plan, "the plan that was learned from", PlanError)
+        wire.check_digest(self.counts, "the counts that were learned from", PlanError)
+        if self.reports < 1 or (self.phase2_users is not None and self.phase2_users < 1):
+            raise PlanError("numbers of people must be at least 1")
 
 
 class Plan(
@@ -79,6 +85,8 @@ class Plan(
             )
         if self.campaign == "cond-rr":
             _check_table_cells(self.schema.sizes)
+        if self.learned is not None and self.phase == 1:
+            raise PlanError("a first phase is not learned from another")
         needed = PARAMETER.get(self.mechanism)
         for field in PARAMETER.values():
             if (getattr(self, field) is not None) != (field == needed):
@@ -115,9 +123,11 @@ def design(schema: Schema, epsilon: float, mechanism: MechanismName) -> Plan:
     """The first phase's plan of a campaign with the given mechanism."""
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
-    return Plan(
-        schema=schema, epsilon=float(epsilon), campaign=mechanism, phase=1, mechanism=phase_mechanism(mechanism, 1)
-    )
+    try:
+        epsilon = float(epsilon)
+    except OverflowError:
+        epsilon = math.inf
+    return Plan(schema=schema, epsilon=epsilon, campaign=mechanism, phase=1, mechanism=phase_mechanism(mechanism, 1))
 
 
 def phase_mechanism(campaign: MechanismName, phase: int) -> MechanismName:

@@ -1,6 +1,5 @@
 """What may be asked: attributes with declared labels. Nothing here is ever read off the data."""
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from privtally import wire
 from privtally.errors import RecordError, SchemaError
 
 MAX_LABELS = 65_536
@@ -61,30 +61,22 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, attributes: Mapping[str, Iterable[str]]) -> "Schema":
         """A schema from a mapping of attribute names to their labels."""
+        for name, labels in attributes.items():
+            if isinstance(labels, str):
+                raise SchemaError(f"attribute '{name}' needs a list of labels, not one text")
         return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
 
     @classmethod
     def from_toml(cls, text: str) -> "Schema":
         """A schema from TOML: an `[[attributes]]` table with `name` and `labels` for each attribute."""
-        try:
-            return cls._convert(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as fault:
-            raise SchemaError(f"the schema is not valid TOML: {fault}") from None
+        value = wire.refusing(lambda: tomllib.loads(text), dict, SchemaError, "the schema")
+        return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Schema":
         """A schema from JSON: `{"attributes": [{"name": …, "labels": […]}, …]}`."""
-        try:
-            return cls._convert(json.loads(text))
-        except (json.JSONDecodeError, UnicodeDecodeError) as fault:
-            raise SchemaError(f"the schema is not valid JSON: {fault}") from None
-
-    @classmethod
-    def _convert(cls, value: Any) -> "Schema":
-        try:
-            return msgspec.convert(value, cls, strict=True)
-        except msgspec.ValidationError as fault:
-            raise SchemaError(f"the schema is refused: {fault}") from None
+        value = wire.decode_object(text, SchemaError, "the schema")
+        return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,6 +97,14 @@ class Record:
 
     def __repr__(self) -> str:
         return "Record(<raw answers, not shown>)"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse codes that the schema does not have."""
+        if len(self.codes) != len(schema.attributes):
+            raise RecordError(f"a record must have {len(schema.attributes)} codes, one for each attribute")
+        for attribute, code in zip(schema.attributes, self.codes, strict=True):
+            if type(code) is not int or not 0 <= code < attribute.size:
+                raise RecordError(f"attribute '{attribute.name}' needs an integer code from 0 to {attribute.size - 1}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -144,7 +144,7 @@ def code_type(sizes: Iterable[int]) -> np.dtype[Any]:
 
 
 def _check_text(text: str, what: str) -> None:
-    if not text:
-        raise SchemaError(f"{what} is empty; give it a visible text")
-    if any(ord(char) < 32 or 127 <= ord(char) < 160 or 0xD800 <= ord(char) < 0xE000 for char in text):
+    if not isinstance(text, str) or not text:
+        raise SchemaError(f"{what} must be a text that is not empty")
+    if not wire.is_printable(text):
         raise SchemaError(f"{what} holds a control character or half of a surrogate pair; use printable text")

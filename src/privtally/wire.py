@@ -7,6 +7,8 @@ digest: keys sorted, no white space, numbers as ECMAScript prints them.
 import hashlib
 import json
 import math
+import re
+import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
@@ -19,6 +21,9 @@ from privtally.errors import PrivtallyError
 T = TypeVar("T")
 
 
+DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
 class _Nothing(msgspec.Struct, tag_field="format", tag="nothing"):
     """No document. msgspec insists on the field that names a document's format only where it has a choice."""
 
@@ -28,31 +33,64 @@ def _decoder(kind: Any) -> Any:
     return msgspec.json.Decoder(kind | _Nothing, strict=True)
 
 
+def decode_line(data: bytes | str, kind: type[T], error: type[PrivtallyError], what: str) -> T:
+    """Read one strict JSON object of the given struct; any fault becomes `error` with the place it is in."""
+    return refusing(lambda: _decoder(cast(Any, kind)).decode(data), kind, error, what)
+
+
 def decode(data: bytes | str, kind: type[T], error: type[PrivtallyError], what: str) -> T:
-    """Read one strict JSON document of the given struct; any fault becomes `error` with the place it is in."""
-    return _refusing(lambda: _decoder(cast(Any, kind)).decode(data), kind, error, what)
-
-
-def convert(value: Any, kind: type[T], error: type[PrivtallyError], what: str) -> T:
-    """The same from a value that was read already."""
-    return _refusing(lambda: msgspec.convert(value, kind | _Nothing, strict=True), kind, error, what)
+    """The same for a whole document, in which no key may stand twice."""
+    decode_object(data, error, what)
+    return decode_line(data, kind, error, what)
 
 
 def decode_object(data: bytes | str, error: type[PrivtallyError], what: str) -> dict[str, Any]:
-    """Read one JSON object of any form."""
-    return _refusing(lambda: msgspec.json.decode(data, type=dict[str, Any]), dict, error, what)
+    """Read one JSON object of any form, refused if a key stands twice in it."""
+    return refusing(lambda: json.loads(data, object_pairs_hook=_unique), dict, error, what)
 
 
-def _refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError], what: str) -> T:
+def convert(value: Any, kind: type[T], error: type[PrivtallyError], what: str) -> T:
+    """The struct that a value read already stands for."""
+    return refusing(lambda: msgspec.convert(value, kind | _Nothing, strict=True), kind, error, what)
+
+
+def refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError], what: str) -> T:
+    """What `read` returns if it is of the right kind; anything else, and any fault on the way, becomes `error`."""
     try:
         value = read()
     except msgspec.ValidationError as fault:
         raise error(f"{what} is refused: {fault}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise error(f"{what} is not valid JSON (is it truncated?)") from None
+    except _RepeatedKeyError:
+        raise error(f"{what} is refused: a key stands twice in one object") from None
+    except (msgspec.DecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as fault:
+        raise error(f"{what} is not well-formed (is it truncated?): {fault}") from None
+    except (ValueError, RecursionError):  # no Unicode, endless digits, endless nesting
+        raise error(f"{what} is not well-formed") from None
     if not isinstance(value, kind):
-        raise error(f"{what} is refused: it has another format")
+        raise error(f"{what} is refused: it has another form")
     return value
+
+
+class _RepeatedKeyError(ValueError):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
+        raise _RepeatedKeyError
+    return unique
+
+
+def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
+    """Refuse what is not a SHA-256 in lower-case hexadecimal."""
+    if not DIGEST.fullmatch(text):
+        raise error(f"{what} must be a SHA-256 digest, 64 lower-case hexadecimal digits")
+
+
+def is_printable(text: str) -> bool:
+    """Whether a text holds neither control characters nor halves of surrogate pairs."""
+    return not any(ord(char) < 32 or 127 <= ord(char) < 160 or 0xD800 <= ord(char) < 0xE000 for char in text)
 
 
 def canonical(value: Any) -> bytes:
@@ -72,6 +110,8 @@ def _text(value: Any) -> str:
             keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
             return "{" + ",".join(f"{_text(key)}:{_text(value[key])}" for key in keys) + "}"
         case list() | tuple():
+            if all(isinstance(item, int | str) for item in value):
+                return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             return "[" + ",".join(map(_text, value)) + "]"
         case float():
             return number(value)
@@ -85,6 +125,8 @@ def number(value: float) -> str:
         raise ValueError("JSON has no number for NaN or infinity")
     if value == 0:
         return "0"
+    if 1e-4 <= abs(value) < 1e16:  # here Python writes the same digits, and at most ".0" too much
+        return repr(value).removesuffix(".0")
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     point = len(digits) + exponent

@@ -95,7 +95,7 @@ def test_a_refusal_keeps_the_file_that_was_there(program: Program, plan: Path) -
         ("", "is empty"),
         ("person,drinks,smokes\n1,never,daily\n", "has no column 'sleeps badly'"),
         ("drinks,drinks,sleeps badly,smokes\nnever,never,daily,rarely\n", "has the column 'drinks' twice"),
-        ("drinks,sleeps badly,smokes\nnever,\xff,daily\n", "not UTF-8"),
+        (f"drinks,sleeps badly,smokes\nnever,{SECRET}\xff,daily\n", "line 2: the text is not UTF-8"),
     ],
 )
 def test_tables(program: Program, plan: Path, content: str, reason: str) -> None:
@@ -158,6 +158,10 @@ def test_output_names(program: Program, schema: Path, data: Path) -> None:
     assert "not an empty directory" in refused(program, "run", data, "-s", schema, "-e", 2, "-m", "spl", "-o", "job")
     assert "two files" in refused(program, "estimate", "--phase", "job/plan-1.json")
     assert "two files" in refused(program, "estimate", "--phase", "job/plan-1.json", "--json")
+    assert "two files" in refused(program, "estimate", "--phase=job/plan-1.json")
+    for nameless in ("", ".", "/", ".."):
+        assert "give the output a name" in refused(program, "design", schema, "-e", 1, "-m", "spl", "-o", nameless)
+    assert "nowhere/e.png" in refused(program, "estimate", *phase, "-o", "e.csv", "--plot", "nowhere/e.png")
     Path("s.yaml").write_text(SCHEMA)
     assert ".toml or .json" in refused(program, "design", "s.yaml", "-e", 1, "-m", "spl", "-o", "p.json")
 
@@ -166,12 +170,15 @@ def test_what_is_no_document(program: Program) -> None:
     Path("x.json").write_text('{"format": "something"}')
     assert "neither a plan, nor counts, nor an estimate" in refused(program, "show", "x.json")
     Path("y.json").write_text("not json")
-    assert "not valid JSON" in refused(program, "show", "y.json")
+    assert "not well-formed" in refused(program, "show", "y.json")
 
 
-@pytest.mark.parametrize("share", ["0", "1", "-0.1", "nan", "0.0001"])
-def test_phase1_share(program: Program, schema: Path, data: Path, share: str) -> None:
-    words = ("run", data, "-s", schema, "-e", 1, "-m", "corr-rr", "--phase1-share", share, "-o", "job")
+@pytest.mark.parametrize(
+    ("share", "mechanism"),
+    [("0", "corr-rr"), ("1", "rs-rfd"), ("-0.1", "cond-rr"), ("nan", "corr-rr"), ("0.0001", "corr-rr"), ("nan", "spl")],
+)
+def test_phase1_share(program: Program, schema: Path, data: Path, share: str, mechanism: str) -> None:
+    words = ("run", data, "-s", schema, "-e", 1, "-m", mechanism, "--phase1-share", share, "-o", "job")
     sentence = refused(program, *words)
     assert "share" in sentence
 

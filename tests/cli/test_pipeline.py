@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +117,44 @@ def test_the_demo_shows_truth_against_estimate(program: Program) -> None:
     assert "truth" in said.out
     assert Path("privtally-demo.png").read_bytes().startswith(b"\x89PNG")
     assert program("demo", "--seed", 7, "--people", 2_000).out == said.out
+
+
+def test_answers_from_a_pipe_are_all_read(schema: Path, data: Path, tmp_path: Path) -> None:
+    def privtally(*words: str, given: bytes | None = None) -> str:
+        command = [sys.executable, "-m", "privtally", *words]
+        return subprocess.run(command, cwd=tmp_path, input=given, capture_output=True, check=True).stdout.decode()
+
+    privtally("design", str(schema), "-e", "1", "-m", "spl", "-o", "plan.json")
+    said = privtally("privatise", "-p", "plan.json", "/dev/stdin", "-o", "r.ndjson", "--json", given=data.read_bytes())
+    assert json.loads(said)["reports"] == 300
+
+
+def test_a_terminal_without_greek_is_no_defect(schema: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "privtally", "design", str(schema), "-e", "1", "-m", "spl", "-o", "plan.json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, check=True
+    )
+    assert "? = 1" in done.stdout
+
+
+def test_being_terminated_leaves_no_draft(schema: Path, tmp_path: Path) -> None:
+    """The program waits for a pipe that never ends; a polite kill must take its draft away."""
+    os.mkfifo(tmp_path / "answers")
+    subprocess.run(
+        [sys.executable, "-m", "privtally", "design", str(schema), "-e", "1", "-m", "spl", "-o", "plan.json"],
+        cwd=tmp_path, check=True, capture_output=True,
+    )  # fmt: skip
+    command = [sys.executable, "-m", "privtally", "privatise", "-p", "plan.json", "answers", "-o", "r.ndjson"]
+    with (
+        subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process,
+        (tmp_path / "answers").open("wb", buffering=0) as pipe,
+    ):
+        pipe.write(b"more,sleeps badly,smokes,drinks\n1,never,never,never\n")
+        assert process.stderr is not None
+        assert b"Ignored" in process.stderr.readline()
+        process.terminate()
+        assert process.wait(timeout=60) == 143
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "plan.json", "schema.toml"]
 
 
 def test_version_and_help(program: Program) -> None:

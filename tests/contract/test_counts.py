@@ -59,7 +59,7 @@ def test_what_is_kept_agrees_with_the_codes(case: tuple[Plan, Records], seed: in
     assert (counts.whole is None) == (len(np.unique(codes, axis=0)) > limit)
     for own, tally in enumerate(counts.attributes):
         assert tally.tolist() == np.bincount(codes[:, own], minlength=len(tally)).tolist()
-    for (one, two), table in counts.pair_tables().items():
+    for (one, two), table in counts.pair_tables.items():
         direct = np.zeros_like(table)
         np.add.at(direct, (codes[:, one], codes[:, two]), 1)
         assert np.array_equal(table, direct)

@@ -1,6 +1,7 @@
 """One suite that every mechanism passes, on any schema."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from privtally.names import MECHANISMS, MechanismName
 from privtally.plan import Plan, load_plan
 from privtally.report import check_report, load_report
 from privtally.schema import Records
-from tests.support import plan_of
+from tests.support import plan_of, schema_of
 
 
 @st.composite
@@ -71,6 +72,22 @@ def test_the_frequencies_of_every_attribute_sum_to_one(case: tuple[Plan, Records
     for attribute in result.attributes.values():
         assert abs(sum(attribute.frequencies) - 1) < 1e-8
         assert all(error > 0 for error in attribute.standard_errors)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_never_copying_gives_another_code_every_time(size: int) -> None:
+    """Phase I chooses this for opposite questions; with two labels it leaves nothing to choose from."""
+    plan = Plan(
+        schema=schema_of((size, size)),
+        epsilon=1.0,
+        campaign="corr-rr",
+        phase=2,
+        mechanism="corr-rr",
+        copy_probability=((1.0, 0.0), (0.0, 1.0)),
+    )
+    codes = respond_many(plan, Records(plan.schema, np.zeros((1_000, 2), dtype=np.uint8)), seeded(1)).codes
+    assert (codes[:, 0] != codes[:, 1]).all()
+    assert len(np.unique(codes, axis=0)) == size * (size - 1)
 
 
 @given(plan_and_records(), st.integers(0, 1000))

@@ -45,7 +45,7 @@ def test_very_large_schemas_keep_one_way_counts_only() -> None:
     assert counts.pairs is None
     assert counts.detail == "one-way counts only"
     assert counts.agreements(0, 1) is None
-    assert counts.pair_tables() == {}
+    assert counts.pair_tables == {}
     assert load_counts(counts.dump(), plan) == counts
     assert counts + counts == count(plan, np.concatenate([codes, codes]), whole_report_limit=10)
 
@@ -66,6 +66,39 @@ def test_codes_outside_the_plan_are_refused() -> None:
         count(PLAN, np.array([[0, 3]], dtype=np.uint8))
     with pytest.raises(CountsError, match="shape"):
         count(PLAN, np.array([[0, 1, 1]], dtype=np.uint8))
+
+
+def test_codes_must_be_integers() -> None:
+    with pytest.raises(CountsError, match="must be integers"):
+        count(PLAN, np.array([[0.5, 1.7]]))
+
+
+def test_counts_of_smp_answer_one_attribute_a_report() -> None:
+    plan = plan_of("smp", (2, 3))
+    good = count(plan, np.array([[0, 3], [2, 1]], dtype=np.uint8))
+    assert load_counts(good.dump(), plan) == good
+    with pytest.raises(CountsError, match="answers exactly one attribute"):
+        count(plan, np.array([[0, 1], [2, 3]], dtype=np.uint8))
+    document = json.loads(good.dump())
+    document["whole_reports"] = [[0, 1, 1], [2, 3, 1]]
+    with pytest.raises(CountsError, match="answers exactly one attribute"):
+        load_counts(json.dumps(document), plan)
+    document = json.loads(count(plan, np.array([[0, 3], [2, 1]], dtype=np.uint8), whole_report_limit=0).dump())
+    document["attributes"] = [[1, 1, 0], [0, 1, 0, 1]]
+    document["pairs"][0]["counts"] = [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
+    with pytest.raises(CountsError, match="not of smp reports"):
+        load_counts(json.dumps(document), plan)
+
+
+def test_sums_do_not_wrap_around() -> None:
+    plan = plan_of("spl", (4_096,))
+    cells = [2**53 - 1] * 2_048 + [2_053] + [0] * 2_047
+    document = {
+        "format": "privtally.counts/1", "plan": plan.digest, "reports": 5, "attributes": [cells],
+        "whole_report_limit": 0, "pairs": [],
+    }  # fmt: skip
+    with pytest.raises(CountsError, match="out of range"):
+        load_counts(json.dumps(document), plan)
 
 
 def test_no_reports_is_a_count_too() -> None:
@@ -97,6 +130,7 @@ EDITS: list[tuple[str, Edit, str]] = [
     ("nothing kept", lambda d: d.pop("whole_reports"), "either 'whole_reports' or 'pairs'"),
     ("no attributes", lambda d: d.update(attributes=[]), "at least two counts"),
     ("one label", lambda d: d.update(attributes=[[4]]), "at least two counts"),
+    ("no digest", lambda d: d.update(plan="x"), "SHA-256"),
     ("other plan", lambda d: d.update(plan="0" * 64), "belong to plan 000000000000…"),
 ]
 
@@ -116,6 +150,7 @@ def test_bad_counts_are_refused_with_a_reason(edit: Edit, reason: str) -> None:
         (lambda d: d["pairs"][0].update(attributes=[1, 0]), "each pair of attributes, in order"),
         (lambda d: d["pairs"].clear(), "each pair of attributes, in order"),
         (lambda d: d["pairs"][0]["counts"].pop(), "wrong shape"),
+        (lambda d: d["pairs"][0].update(counts=[[0, 0], [2, 1], [1, 0]]), "wrong shape"),
         (lambda d: d.update(whole_reports=[]), "either 'whole_reports' or 'pairs'"),
     ],
 )

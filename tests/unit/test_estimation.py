@@ -1,4 +1,7 @@
+import json
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -183,6 +186,44 @@ def test_what_does_not_belong_together_is_refused() -> None:
     learned = learn(other, counts)
     with pytest.raises(EstimateError, match="learned from another first phase"):
         estimate([(first, counts_1), (learned, count(learned, np.zeros((3, 2), dtype=np.uint8)))])
+
+
+def test_a_wide_attribute_beside_a_narrow_one_is_not_called_singular() -> None:
+    plan = plan_of("rs-fd", (2, 5_000))
+    records = Records(plan.schema, np.zeros((500, 2), dtype=np.uint16))
+    assert estimate([(plan, count(plan, respond_many(plan, records, seeded(1)).codes))]).notes == ()
+
+
+def test_a_clipped_phase_says_so() -> None:
+    plan = plan_of("rs-rfd", (4, 4), epsilon=0.1)
+    records = Records(plan.schema, np.zeros((50, 2), dtype=np.uint8))
+    counts = count(plan, respond_many(plan, records, seeded(1)).codes)
+    assert "clipped" in estimate([(plan, counts)], "paper").notes[0]
+
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda d: d["attributes"]["q0"].update(frequencies=[1.7e308, 1.7e308, 0]), "sum to 1"),
+        (lambda d: d["attributes"]["q0"].update(standard_errors=[-1, 0, 0]), "must not be negative"),
+        (lambda d: d["attributes"]["q0"].update(labels=["a", "b"]), "same length"),
+        (lambda d: d["attributes"]["q0"].update(labels=["a", "b", "\x1b[31m"]), "printable"),
+        (lambda d: d.update(attributes={}), "needs attributes"),
+        (lambda d: d.update(notes=["\x1b"]), "printable"),
+        (lambda d: d.update(method="guess"), "method"),
+        (lambda d: d["provenance"].update(phases=[]), "must name its phases"),
+        (lambda d: d["provenance"]["phases"][0].update(plan="x"), "SHA-256"),
+        (lambda d: d.update(more=1), "unknown field"),
+    ],
+)
+def test_a_bad_estimate_is_refused_with_a_reason(edit: Edit, reason: str) -> None:
+    document = json.loads(estimate(two_phases(copies=0.5)).dump())
+    edit(document)
+    with pytest.raises(EstimateError, match=reason):
+        load_estimate(json.dumps(document))
 
 
 def test_an_attribute_that_nobody_answered_is_named() -> None:

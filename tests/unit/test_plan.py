@@ -9,7 +9,7 @@ import pytest
 from privtally import wire
 from privtally.errors import PlanError
 from privtally.names import MECHANISMS, TWO_PHASE, MechanismName
-from privtally.plan import Plan, design, load_plan
+from privtally.plan import Learned, Plan, design, load_plan
 from tests.support import plan_of, schema_of
 
 
@@ -111,8 +111,11 @@ def test_an_edited_plan_is_refused_with_a_reason(edit: Edit, reason: str) -> Non
     ("field", "value", "reason"),
     [
         ("priors", ((0.5, 0.25), (0.5, 0.5)), "sum to exactly 1"),
-        ("priors", ((1.5, -0.5), (0.5, 0.5)), "non-negative"),
+        ("priors", ((1.5, -0.5), (0.5, 0.5)), "between 0 and 1"),
         ("priors", ((0.5, 0.5), (0.5, 0.25, 0.25)), "each label"),
+        ("priors", ((2.0**31 + 0.5, 0.5), (0.5, 0.5)), "between 0 and 1"),
+        ("priors", ((math.nan, 0.5), (0.5, 0.5)), "between 0 and 1"),
+        ("priors", ((math.inf, 0.5), (0.5, 0.5)), "between 0 and 1"),
     ],
 )
 def test_bad_priors_are_refused(field: str, value: Any, reason: str) -> None:
@@ -140,7 +143,32 @@ def test_bad_tables_are_refused(tables: Any, reason: str) -> None:
         )
 
 
-@pytest.mark.parametrize("data", ["", "{", "[]", "null", "3", '"plan"', b"\xff\xfe", "[" * 100_000])
+def test_a_key_that_stands_twice_is_refused() -> None:
+    text = plan_of("spl", (2, 2)).dump().decode()
+    with pytest.raises(PlanError, match="a key stands twice"):
+        load_plan(text.replace('"phase":1', '"phase":2,"phase":1'))
+
+
+def test_a_first_phase_that_claims_to_be_learned_is_refused() -> None:
+    learned = Learned(plan="0" * 64, counts="0" * 64, reports=5)
+    with pytest.raises(PlanError, match="a first phase is not learned"):
+        Plan(schema=schema_of((2, 2)), epsilon=1.0, campaign="spl", phase=1, mechanism="spl", learned=learned)
+
+
+@pytest.mark.parametrize("change", [{"plan": "\x1b[31m"}, {"counts": "0" * 63}, {"reports": 0}, {"phase2_users": 0}])
+def test_where_a_plan_was_learned_from_is_checked(change: dict[str, Any]) -> None:
+    with pytest.raises(PlanError):
+        Learned(**{"plan": "0" * 64, "counts": "0" * 64, "reports": 5, **change})
+
+
+def test_an_integer_too_large_for_a_budget_is_refused() -> None:
+    with pytest.raises(PlanError, match="finite number above 0"):
+        design(schema_of((2, 2)), 10**400, "spl")
+
+
+@pytest.mark.parametrize(
+    "data", ["", "{", "[]", "null", "3", '"plan"', b"\xff\xfe", "[" * 100_000, "\ud800", '{"a": 1' + "0" * 5_000 + "}"]
+)
 def test_what_is_no_plan_at_all_is_refused(data: str | bytes) -> None:
     with pytest.raises(PlanError, match="the plan"):
         load_plan(data)

@@ -7,7 +7,7 @@ from privtally.client import encode, respond
 from privtally.errors import RecordError, ReportError
 from privtally.plan import design
 from privtally.report import Report, check_report, load_report
-from privtally.schema import Schema
+from privtally.schema import Record, Schema
 from privtally.tallying import tally
 from tests.support import plan_of, schema_of
 
@@ -32,6 +32,7 @@ def test_a_good_line_is_read() -> None:
         ({"id": "0123456789ABCDEF" * 2}, "32 lower-case hexadecimal"),
         ({"id": 5}, "got `int`"),
         ({"plan": 5}, "got `int`"),
+        ({"plan": "0" * 63}, "SHA-256"),
         ({"note": "x"}, "unknown field"),
         ({"format": "privtally.report/2"}, "format"),
         ({"format": None}, "format"),
@@ -117,5 +118,25 @@ def test_answers_that_do_not_fit_are_refused_and_never_quoted() -> None:
 
 def test_a_record_of_another_schema_is_refused() -> None:
     record = encode(schema_of((2, 9)), {"q0": "a1", "q1": "a8"})
-    with pytest.raises(RecordError, match="outside 0 to 2"):
+    with pytest.raises(RecordError, match="'q1' needs an integer code from 0 to 2"):
         respond(PLAN, record)
+
+
+@pytest.mark.parametrize("codes", [("influenza", 0), (300, 0), (-1, 0), (1, 2.0), (True, 0), (1,), (1, 0, 0)])
+def test_a_record_that_is_no_record_is_refused_and_never_quoted(codes: tuple[Any, ...]) -> None:
+    with pytest.raises(RecordError) as refusal:
+        respond(PLAN, Record(codes))
+    assert "influenza" not in str(refusal.value)
+    assert "300" not in str(refusal.value)
+    assert refusal.value.__context__ is None
+
+
+def test_a_key_that_stands_twice_is_refused() -> None:
+    line = json.dumps(GOOD)
+    with pytest.raises(ReportError, match="a key stands twice"):
+        load_report(line.replace('"codes"', '"codes": [0, 0], "codes"'))
+
+
+def test_a_plan_that_is_no_digest_is_refused() -> None:
+    with pytest.raises(ReportError, match="SHA-256"):
+        Report("\x1b[31m", "0" * 32, (1, 2))

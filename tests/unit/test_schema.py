@@ -32,7 +32,7 @@ def test_toml_json_and_python_say_the_same() -> None:
         ([], "2 to 65,536 labels, it declares 0"),
         (["one"], "2 to 65,536 labels, it declares 1"),
         (["a", "a"], "same label twice"),
-        (["a", ""], "empty"),
+        (["a", ""], "not empty"),
         (["a", "b\n"], "control character"),
         (["a", "\x1b[31m"], "control character"),
         (["a", "\ud800"], "surrogate"),
@@ -59,7 +59,11 @@ def test_the_largest_domain_is_allowed() -> None:
         ('{"attributes": [{"name": "a", "labels": ["x", "y"], "note": 1}]}', "unknown field `note`"),
         ('{"attributes": [{"name": "a", "labels": ["x", 2]}]}', "Expected `str`, got `int`"),
         ('{"attributes": [{"name": "a"}]}', "missing required field `labels`"),
-        ("{", "not valid JSON"),
+        ("{", "not well-formed"),
+        ("[" * 100_000, "not well-formed"),
+        ('{"attributes": ' + "1" * 5_000 + "}", "not well-formed"),
+        ('{"attributes": [], "attributes": []}', "a key stands twice"),
+        ('{"\\ud800": 1}', "not well-formed"),
         ("[]", "refused"),
     ],
 )
@@ -69,8 +73,19 @@ def test_bad_json_is_refused(text: str, reason: str) -> None:
 
 
 def test_bad_toml_is_refused() -> None:
-    with pytest.raises(SchemaError, match="not valid TOML"):
-        Schema.from_toml("attributes = ")
+    with pytest.raises(SchemaError, match=r"not well-formed .* line 2"):
+        Schema.from_toml("x = 1\nattributes = ?\n")
+    with pytest.raises(SchemaError, match="not well-formed"):
+        Schema.from_toml("x = " + "[" * 100_000)
+    with pytest.raises(SchemaError, match="unknown field"):
+        Schema.from_toml(TOML + "note = 3")
+
+
+def test_labels_from_python_are_checked_too() -> None:
+    with pytest.raises(SchemaError, match="a list of labels, not one text"):
+        Schema.of({"smokes": "no"})
+    with pytest.raises(SchemaError, match="must be a text"):
+        Schema.of({"smokes": [1, 2]})  # type: ignore[list-item]
 
 
 def test_records_never_show_themselves() -> None:

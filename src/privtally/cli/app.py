@@ -4,8 +4,11 @@
 2    the input was refused: one sentence on standard error says what, where and what to do
 70   a defect in privtally itself
 130  interrupted
+143  terminated
 """
 
+import io
+import signal
 import sys
 import traceback
 from typing import Annotated
@@ -16,7 +19,7 @@ from privtally.cli import collect, documents, results, whole
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
-REFUSED, DEFECT, INTERRUPTED = 2, 70, 130
+REFUSED, DEFECT, TERMINATED = 2, 70, 143
 
 app = typer.Typer(
     name="privtally",
@@ -58,14 +61,16 @@ app.command()(documents.show)
 
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
+    # A polite kill unwinds the stack, so that no half-written draft stays behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
         sys.exit(REFUSED)
-    except KeyboardInterrupt:
-        sys.stderr.write("privtally: interrupted\n")
-        sys.exit(INTERRUPTED)
     except Exception as defect:  # noqa: BLE001  # the last line of defence: its message may quote an answer
         sys.stderr.write("".join(traceback.format_tb(defect.__traceback__)))
         sys.stderr.write(

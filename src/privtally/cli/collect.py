@@ -22,15 +22,15 @@ def privatise(
     from privtally.table import open_table
 
     the_plan = read_plan(plan)
-    table = open_table(data, the_plan.schema)
-    if table.ignored:
-        err.print(table.say_ignored())
     source = Stream.from_system()
     written = 0
-    with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
-        for records in table.batches(advance):
-            file.writelines(report.dump() + b"\n" for report in respond_many(the_plan, records, source))
-            written += len(records)
+    with open_table(data, the_plan.schema) as table:
+        if table.ignored:
+            err.print(table.say_ignored())
+        with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
+            for records in table.batches(advance):
+                file.writelines(report.dump() + b"\n" for report in respond_many(the_plan, records, source))
+                written += len(records)
     if json:
         print_json(
             {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}

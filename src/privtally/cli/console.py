@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-out = Console(highlight=False, markup=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
@@ -28,6 +28,16 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=total or None)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A spinner on standard error, if that is a terminal, for work that cannot say how far it is."""
+    if not err.is_terminal:
+        yield
+        return
+    with err.status(what):
+        yield
 
 
 def file_size(path: Path) -> int:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli.console import err, out, print_json
+from privtally.cli.console import busy, err, out, print_json
 from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, RuleOption
 
 
@@ -46,7 +46,8 @@ def learn(
     from privtally.learning import learn
 
     first = read_plan(plan)
-    second = learn(first, read_counts(counts, first), rule=rule, phase2_users=phase2_users)
+    with busy("Learning"):
+        second = learn(first, read_counts(counts, first), rule=rule, phase2_users=phase2_users)
     write_bytes(output, second.dump())
     if phase2_users is None and second.learned is not None and second.learned.phase2_users is not None:
         err.print(f"Assumed {second.learned.phase2_users:,} people in Phase II; say how many with --phase2-users.")

@@ -1,12 +1,13 @@
 """estimate: counts -> frequencies."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from privtally.cli.console import err, out, print_json
+from privtally.cli.console import busy, err, out, print_json
 from privtally.cli.options import JsonFlag, MethodOption
 from privtally.errors import DocumentError
 
@@ -20,6 +21,9 @@ class PhaseOptions(TyperCommand):
         rest = list(args)
         while rest:
             word = rest.pop(0)
+            if word.startswith("--phase="):
+                rest.insert(0, word.removeprefix("--phase="))
+                word = "--phase"
             if word == "--phase":
                 if len(rest) < 2 or any(path.startswith("-") for path in rest[:2]):
                     raise DocumentError("--phase needs two files: --phase PLAN COUNTS")
@@ -45,7 +49,7 @@ def estimate(
     from privtally import picture
     from privtally.cli import words
     from privtally.estimation import estimate
-    from privtally.files import read_counts, read_plan, write_bytes
+    from privtally.files import read_counts, read_plan, write_whole
 
     if output is not None and output.suffix not in (".csv", ".json"):
         raise DocumentError(f"{output}: an estimate must end in .csv or .json")
@@ -53,13 +57,15 @@ def estimate(
         picture.check_picture_path(plot)
     plans = [read_plan(path) for path in phase[::2]]
     counts = [read_counts(path, plan) for path, plan in zip(phase[1::2], plans, strict=True)]
-    result = estimate(list(zip(plans, counts, strict=True)), method)
-    if output is not None:
-        write_bytes(output, result.to_csv() if output.suffix == ".csv" else result.dump())
-        err.print(f"Written: {output}")
-    if plot is not None:
-        picture.save(picture.draw(result), plot)
-        err.print(f"Drawn: {plot}")
+    with busy("Estimating"), ExitStack() as stack:
+        result = estimate(list(zip(plans, counts, strict=True)), method)
+        if output is not None:
+            table = result.to_csv() if output.suffix == ".csv" else result.dump()
+            stack.enter_context(write_whole(output)).write(table)
+        if plot is not None:
+            stack.enter_context(write_whole(plot)).write(picture.render(picture.draw(result), plot))
+    for path in filter(None, (output, plot)):
+        err.print(f"Written: {path}")
     if json:
         print_json(result)
     else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli.console import err, file_size, out, print_json, progress
+from privtally.cli.console import busy, err, file_size, out, print_json, progress
 from privtally.cli.options import (
     DataArgument,
     EpsilonOption,
@@ -38,14 +38,15 @@ def run(
 
     the_schema = read_schema(schema)
     design(the_schema, epsilon, mechanism)  # refuses before the data is read
-    table = open_table(data, the_schema)
-    if table.ignored:
-        err.print(table.say_ignored())
-    with write_whole_directory(output) as directory:
+    with open_table(data, the_schema) as table, write_whole_directory(output) as directory:
+        if table.ignored:
+            err.print(table.say_ignored())
         with progress("Reading", file_size(data)) as advance:
             records = table.read_all(advance)
-        job = run_campaign(records, epsilon, mechanism, Stream.from_system(), phase1_share=phase1_share, rule=rule)
-        result = job.estimate(method)
+        with busy("Privatising and counting"):
+            source = Stream.from_system()
+            job = run_campaign(records, epsilon, mechanism, source, phase1_share=phase1_share, rule=rule)
+            result = job.estimate(method)
         with progress("Writing", len(records)) as advance:
             write_job(job, result, directory, advance)
     if json:
@@ -66,6 +67,7 @@ def demo(
     """See it work: simulated people, a survey of four questions, both phases, truth against estimate."""
     from privtally import picture
     from privtally.cli import words
+    from privtally.files import write_bytes
     from privtally.job import run_campaign
     from privtally.lab import survey
     from privtally.lab.seed import seeded
@@ -84,7 +86,7 @@ def demo(
     )
     words.print_estimate(result, out, truth)
     if can_draw:
-        picture.save(picture.draw(result, truth), plot)
+        write_bytes(plot, picture.render(picture.draw(result, truth), plot))
         out.print(f"Picture: {plot}")
     else:
         out.print(f"No picture: {picture.HOW_TO_INSTALL}.")

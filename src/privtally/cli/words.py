@@ -81,7 +81,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     mechanism = plan.sampler
     for own, attribute in enumerate(plan.schema.attributes):
         kept = float(_channels(plan)[own].probability(0, 0))
-        when = "" if isinstance(mechanism, Split) else ", if it is the one chosen"
+        when = "" if isinstance(mechanism, Split) else " if chosen"
         table.add_row(Text(attribute.name), Text(_list(attribute.labels)), f"{kept:.1%}{when}")
     console.print(table)
     if plan.copy_probability is not None:
@@ -101,7 +101,7 @@ def _channels(plan: Plan) -> Sequence[Any]:
 
 
 def _realised(plan: Plan) -> str:
-    return f"{log_floor(plan.sampler.ratio):.15g}"
+    return str(log_floor(plan.sampler.ratio))
 
 
 def _print_matrix(plan: Plan, matrix: Sequence[Sequence[float]], console: Console) -> None:
@@ -150,7 +150,9 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         table.add_section()
     console.print(table)
     if estimate.biased:
-        console.print("The standard errors measure spread; this method has a bias that they do not include.")
+        console.print(
+            "The standard errors measure spread under these plans; this method has a bias that they do not include."
+        )
     for note in estimate.notes:
         console.print(note)
 

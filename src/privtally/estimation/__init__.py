@@ -14,7 +14,7 @@ from privtally.estimation.result import (
     Provenance,
     load_estimate,
 )
-from privtally.names import METHODS, Method
+from privtally.names import METHODS, TWO_PHASE, Method
 from privtally.plan import Plan
 from privtally.version import SOFTWARE
 
@@ -28,7 +28,7 @@ def estimate(phases: Sequence[Phase], method: Method = "unbiased") -> Estimate:
     phases = _in_order(phases)
     notes: list[str] = []
     if method == "paper":
-        frequencies, variances, biased = _paper(phases)
+        frequencies, variances, biased = _paper(phases, notes)
     elif method == "unbiased":
         frequencies, variances = _unbiased(phases, notes)
         biased = False
@@ -76,7 +76,7 @@ def _in_order(phases: Sequence[Phase]) -> list[Phase]:
     return ordered
 
 
-def _paper(phases: Sequence[Phase]) -> tuple[list[Floats], list[Floats], bool]:
+def _paper(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], list[Floats], bool]:
     """The paper's estimators, the phases weighted by their numbers of reports.
 
     Corr-RR's is Section 3.2's; Cond-RR, for which the paper gives none, takes the same one. RS+RFD's second phase is
@@ -87,13 +87,15 @@ def _paper(phases: Sequence[Phase]) -> tuple[list[Floats], list[Floats], bool]:
         part = (debias_as_randomized_response if plan.mechanism in ("corr-rr", "cond-rr") else invert)(plan, counts)
         if plan.mechanism == "rs-rfd":
             clipped = [np.clip(f, 0, 1) for f in part.frequencies]
+            if any((held != f).any() for held, f in zip(clipped, part.frequencies, strict=True)):
+                notes.append("Phase 2 was clipped to [0, 1]; its standard errors are those before, an upper bound.")
             part = PhaseEstimate([f / f.sum() for f in clipped], part.variances, part.known)
         parts.append(part)
     total = sum(counts.reports for _, counts in phases)
     weights = [
         [counts.reports / total] * len(part.frequencies) for (_, counts), part in zip(phases, parts, strict=True)
     ]
-    biased = any(plan.mechanism in ("rs-rfd", "corr-rr", "cond-rr") for plan, _ in phases)
+    biased = any(plan.mechanism in TWO_PHASE for plan, _ in phases)
     return *_weigh(parts, weights), biased
 
 
@@ -106,24 +108,25 @@ def _unbiased(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], 
             for part in parts
         ]
     )
+    if not precisions.sum(axis=0).all():
+        raise EstimateError(
+            "these reports cannot tell the attributes apart (the operator is singular); "
+            "give Phase I's plan and counts as well, or use the method 'paper'"
+        )
     names = phases[0][0].schema.names
     for (plan, _), part in zip(phases, parts, strict=True):
         lost = [name for name, known in zip(names, part.known, strict=True) if not known]
         if lost:
             notes.append(
                 f"Phase {plan.phase} cannot tell {', '.join(lost)} apart from the others (its operator is singular); "
-                "those frequencies rest on the other phase alone."
+                "those frequencies rest on Phase 1 alone."
             )
         elif part.condition > NEARLY_SINGULAR:
+            rest = "; the frequencies rest mostly on Phase 1" if len(phases) > 1 else "; its standard errors are large"
             notes.append(
                 f"Phase {plan.phase} hardly tells the attributes apart (its operator is nearly singular, condition "
-                f"{part.condition:.0f}); the frequencies rest mostly on the other phase."
+                f"{part.condition:.0f}){rest}."
             )
-    if not precisions.sum(axis=0).all():
-        raise EstimateError(
-            "these reports cannot tell the attributes apart (the operator is singular); "
-            "give Phase I's plan and counts as well, or use the method 'paper'"
-        )
     return _weigh(parts, (precisions / precisions.sum(axis=0)).tolist())
 
 

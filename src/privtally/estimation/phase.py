@@ -2,11 +2,13 @@
 
 The variances treat the people who took part as a random sample of the population that the frequencies describe, and
 come from the counts themselves: reports are independent, so the covariance of their mean is that of one report divided
-by their number. One imaginary report, spread evenly, keeps every variance above zero in small samples.
+by their number. They take the plan as given, learned parameters included. One imaginary report, spread evenly, keeps
+every variance above zero in small samples.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -76,38 +78,39 @@ def _respond_each(plan: Plan, channels: Sequence[Keep], tallies: Sequence[Tally]
 
 def _invert_scales(mechanism: Pivot, scales: Floats, counts: Counts) -> PhaseEstimate:
     """Where reported_j = Σ_s Λ[j, s] · f_s + constant: one small matrix serves every label."""
-    inverse, known, condition = _pseudo_inverse(scales)
+    own_scales = np.diag(scales)
+    inverse, known, condition = _pseudo_inverse(scales / own_scales)
+    inverse = inverse / own_scales[:, None]
     uniform = [np.full(size, 1 / size) for size in mechanism.sizes]
     offsets = [
         tally / counts.reports - reported
         for tally, reported in zip(counts.attributes, mechanism.expect(uniform), strict=True)
     ]
     attributes = range(len(uniform))
-    related = [[other for other in attributes if inverse[own, other]] for own in attributes]
-    frequencies = [
-        uniform[own] + sum((inverse[own, other] * offsets[other] for other in related[own]), start=0.0)
-        for own in attributes
-    ]
+    frequencies = [start.copy() for start in uniform]
+    variances = [np.zeros(size) for size in mechanism.sizes]
     spreads = [_spread(tally) for tally in counts.attributes]
-    variances = []
-    for own in attributes:
-        variance = np.zeros(mechanism.sizes[own])
-        for one in related[own]:
-            for two in related[own]:
-                weight = inverse[own, one] * inverse[own, two]
-                variance += weight * spreads[one] if one == two else _shared(counts, one, two, weight, spreads)
-        variances.append(variance)
+    for one in attributes:
+        for own in np.flatnonzero(inverse[:, one]):
+            frequencies[own] += inverse[own, one] * offsets[one]
+            variances[own] += inverse[own, one] ** 2 * spreads[one]
+    for one, two in combinations(attributes, 2):
+        both = np.flatnonzero(inverse[:, one] * inverse[:, two])
+        if both.size:
+            shared, is_bound = _shared_spread(counts, one, two, spreads)
+            for own in both:
+                weight = 2 * inverse[own, one] * inverse[own, two]
+                variances[own] += (abs(weight) if is_bound else weight) * shared
     return PhaseEstimate(frequencies, variances, [bool(known[own]) for own in attributes], condition)
 
 
-def _shared(counts: Counts, one: int, two: int, weight: float, spreads: Sequence[Floats]) -> Floats:
-    """Weight · covariance of two attributes' counts of the same label, or its largest possible value if not kept."""
+def _shared_spread(counts: Counts, one: int, two: int, spreads: Sequence[Floats]) -> tuple[Floats, bool]:
+    """The covariance of two attributes' frequencies of the same label; a bound on its size if nothing keeps it."""
     agreements = counts.agreements(one, two)
     if agreements is None:
-        return abs(weight) * np.sqrt(spreads[one] * spreads[two])
-    smooth = counts.reports + 1
-    both = (agreements + 1 / len(agreements) ** 2) / smooth
-    return weight * (both - _smooth(counts.attributes[one]) * _smooth(counts.attributes[two])) / counts.reports
+        return np.sqrt(spreads[one] * spreads[two]), True
+    both = (agreements + 1 / len(agreements) ** 2) / (counts.reports + 1)
+    return (both - _smooth(counts.attributes[one]) * _smooth(counts.attributes[two])) / counts.reports, False
 
 
 def _invert_matrix(mechanism: Pivot, counts: Counts) -> PhaseEstimate:
@@ -116,8 +119,9 @@ def _invert_matrix(mechanism: Pivot, counts: Counts) -> PhaseEstimate:
     bounds = np.cumsum(sizes)[:-1]
     basis = _zero_sum_basis(sizes)
     operator = operator_matrix(mechanism).T
-    inverse, _, condition = _pseudo_inverse(basis.T @ operator @ basis)
-    back = basis @ inverse @ basis.T
+    shares = np.repeat([float(channel.scale) / len(sizes) for channel in mechanism.channels], np.array(sizes) - 1)
+    inverse, _, condition = _pseudo_inverse(basis.T @ operator @ basis / shares)
+    back = basis @ (inverse / shares[:, None]) @ basis.T
     identified = np.abs(back @ operator @ basis - basis).max(axis=1) < 1e-6
     uniform = np.concatenate([np.full(size, 1 / size) for size in sizes])
     reported = np.concatenate(counts.attributes) / counts.reports
@@ -146,7 +150,7 @@ def _covariance(counts: Counts) -> Floats:
 
 
 def _smooth_pair(counts: Counts, one: int, two: int) -> Floats:
-    table = counts.pair_tables()[min(one, two), max(one, two)]
+    table = counts.pair_tables[min(one, two), max(one, two)]
     smooth: Floats = (table + 1 / table.size) / (counts.reports + 1)
     return smooth if one < two else smooth.T
 
@@ -165,7 +169,11 @@ def _spread(tally: Tally) -> Floats:
 
 
 def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:
-    """The inverse as far as there is one, which unknowns it determines, and the condition number."""
+    """The inverse as far as there is one, which unknowns it determines, and the condition number.
+
+    Columns come divided by what each attribute's own channel lets through, so that the condition says how far the
+    attributes can be told apart, and nothing of how noisy each one is.
+    """
     singular = np.linalg.svd(matrix, compute_uv=False)
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
     inverse = np.linalg.pinv(matrix, rcond=1 / SINGULAR).astype(np.float64)

@@ -2,14 +2,13 @@
 
 import csv
 import io
-import math
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from privtally import wire
 from privtally.errors import EstimateError
-from privtally.names import Method
+from privtally.names import MechanismName, Method
 
 
 class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,37 +21,54 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     def __post_init__(self) -> None:
         if not len(self.labels) == len(self.frequencies) == len(self.standard_errors):
             raise EstimateError("labels, frequencies and standard errors must have the same length")
-        if abs(math.fsum(self.frequencies) - 1) > 1e-6 or min(self.standard_errors) < 0:
+        if len(self.labels) < 2 or not all(map(wire.is_printable, self.labels)):
+            raise EstimateError("an attribute needs at least two labels of printable text")
+        if not abs(sum(self.frequencies) - 1) < 1e-6 or not min(self.standard_errors) >= 0:
             raise EstimateError("frequencies must sum to 1 and standard errors must not be negative")
 
 
 class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one phase put into an estimate."""
 
-    phase: int
-    mechanism: str
+    phase: Literal[1, 2]
+    mechanism: MechanismName
     epsilon: float
     reports: int
     plan: str
     counts: str
 
+    def __post_init__(self) -> None:
+        wire.check_digest(self.plan, "the plan of a phase", EstimateError)
+        wire.check_digest(self.counts, "the counts of a phase", EstimateError)
+
 
 class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where an estimate came from."""
 
-    campaign: str
+    campaign: MechanismName
     phases: tuple[PhaseUsed, ...]
     software: str
 
+    def __post_init__(self) -> None:
+        if not self.phases or not wire.is_printable(self.software):
+            raise EstimateError("an estimate must name its phases, and its software in printable text")
+
 
 class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.estimate/1"):
-    """Frequencies of every attribute. The standard errors measure spread; where `biased`, an offset comes on top."""
+    """Frequencies of every attribute.
+
+    The standard errors measure the spread that reports to these plans have; where `biased`, an offset comes on top.
+    """
 
     attributes: dict[str, AttributeEstimate]
     method: Method
     biased: bool
     notes: tuple[str, ...]
     provenance: Provenance
+
+    def __post_init__(self) -> None:
+        if not self.attributes or not all(map(wire.is_printable, [*self.attributes, *self.notes])):
+            raise EstimateError("an estimate needs attributes, and names and notes of printable text")
 
     def body(self) -> dict[str, Any]:
         """The estimate as plain values."""

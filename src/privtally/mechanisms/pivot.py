@@ -100,6 +100,8 @@ class Pivot:
             pivots = Uniform(len(self.channels)).draw(given[:, 0], source)
             for pivot, channel in enumerate(self.channels):
                 people = np.flatnonzero(pivots == pivot)
+                if not people.size:
+                    continue
                 private = channel.draw(given[people, pivot], source)
                 room[people, pivot] = private
                 for other in self.others(pivot):
@@ -109,7 +111,8 @@ class Pivot:
 
 def uniform_fills(sizes: Sequence[int]) -> Fills:
     """RS+FD: every other code alike."""
-    return tuple(tuple(Uniform(size) for size in sizes) for _ in sizes)
+    row = tuple(Uniform(size) for size in sizes)
+    return tuple(row for _ in sizes)
 
 
 def prior_fills(priors: Sequence[Sequence[float]]) -> Fills:

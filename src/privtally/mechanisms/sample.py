@@ -60,5 +60,7 @@ class Sample:
             pivots = Uniform(len(self.channels)).draw(given[:, 0], source)
             for pivot, channel in enumerate(self.channels):
                 people = np.flatnonzero(pivots == pivot)
+                if not people.size:
+                    continue
                 room[people, pivot] = channel.draw(given[people, pivot], source)
         return out

@@ -1,0 +1,83 @@
+"""Documented commands run, documented code runs, and what exists is documented."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import privtally
+from privtally.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.name)
+def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
+    assert commands
+    for command in commands:
+        program, *rest = command.split(" ", 1)
+        assert program == "privtally"
+        done = subprocess.run(
+            [sys.executable, "-m", "privtally", *rest[0].split()],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page, "python"):
+        done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*.md")], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = (ROOT / "docs/reference/commands.md").read_text()
+    sections = {section.split()[1]: section for section in text.split("\n## ")[1:]}
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert set(sections) == set(commands)
+    for name, command in commands.items():
+        for option in (option for parameter in command.params for option in parameter.opts if option.startswith("--")):
+            if option != "--help":
+                assert f"`{option}" in sections[name], f"{option} of {name} is not documented"
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in privtally.__all__:
+        assert getattr(privtally, name) is not None
+    assert set(dir(privtally)) == set(privtally.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = privtally.nothing
+    stated = re.findall(r"import \w+ as (\w+)$", Path(privtally.__file__).read_text(), flags=re.MULTILINE)
+    assert sorted([*stated, "__version__"]) == sorted(privtally.__all__)
+
+
+def test_the_example_data_is_what_its_script_writes(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, str(ROOT / "examples/make_survey.py"), str(tmp_path)], check=True)
+    for file in tmp_path.iterdir():
+        assert file.read_bytes() == (ROOT / "examples" / file.name).read_bytes()
+
+
+def test_the_version_is_in_the_changelog() -> None:
+    assert f"## {privtally.__version__}" in (ROOT / "CHANGELOG.md").read_text()
