@@ -40,7 +40,7 @@ def mean_squared_error(pivot: np.ndarray, other: np.ndarray, scale: float, users
 def test_the_proposition_minimises_the_theorems_error(pivot: np.ndarray, other: np.ndarray, users: int) -> None:
     chosen = proposition(pivot, other, SCALE, users)
     assert 0 <= chosen <= 1
-    best = mean_squared_error(pivot, other, SCALE, users, chosen)
+    best = mean_squared_error(pivot, other, SCALE, users, float(chosen))
     for p in np.linspace(0, 1, 101):
         assert best <= mean_squared_error(pivot, other, SCALE, users, float(p)) + 1e-9 * abs(best)
 
