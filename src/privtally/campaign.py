@@ -13,6 +13,19 @@ from privtally.plan import Plan, design
 from privtally.schema import Schema
 
 
+def phase1_people(people: int, share: float) -> int:
+    """How many of the people are asked in Phase I; refused unless both phases get somebody."""
+    if not 0 < share < 1:
+        raise CampaignError(f"the share of Phase I must be between 0 and 1, got {share}")
+    first = round(share * people)
+    if not 0 < first < people:
+        raise CampaignError(
+            f"{people:,} people are too few for two phases with a share of {share:g}; "
+            "each phase needs at least one person"
+        )
+    return first
+
+
 class State(Enum):
     """Where a campaign stands."""
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from privtally.campaign import Campaign
+from privtally.campaign import Campaign, phase1_people
 from privtally.client import respond_many
 from privtally.counts import Counts, count
-from privtally.errors import CampaignError
 from privtally.estimation import Estimate, estimate
 from privtally.files import Advance, silently, write_bytes, write_whole
 from privtally.learning import learn
@@ -50,12 +49,11 @@ def run_campaign(
     rule: Rule = "proposition",
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
-    if not 0 < phase1_share < 1:
-        raise CampaignError(f"the share of Phase I must be between 0 and 1, got {phase1_share}")
+    first_phase = phase1_people(len(records), phase1_share)
     campaign = Campaign.draft(records.schema, epsilon, mechanism).open_phase_1()
     if not campaign.two_phases:
         return Job([_collect(campaign, records, source)])
-    first_people, second_people = _split(records, phase1_share, source)
+    first_people, second_people = _split(records, first_phase, source)
     first = _collect(campaign, first_people, source)
     plan = learn(first.plan, first.counts, rule=rule, phase2_users=len(second_people))
     campaign = campaign.close_phase_1().open_phase_2(plan)
@@ -69,14 +67,8 @@ def _collect(campaign: Campaign, records: Records, source: Source) -> JobPhase:
     return JobPhase(plan, reports, count(plan, reports.codes))
 
 
-def _split(records: Records, share: float, source: Source) -> tuple[Records, Records]:
-    """A random share of the records, and the rest."""
-    people = round(share * len(records))
-    if not 0 < people < len(records):
-        raise CampaignError(
-            f"{len(records):,} people are too few for two phases with a share of {share:g}; "
-            "each phase needs at least one person"
-        )
+def _split(records: Records, people: int, source: Source) -> tuple[Records, Records]:
+    """So many of the records, chosen at random, and the rest."""
     order = np.argsort(source.words(len(records)), kind="stable")
     first, second = np.sort(order[:people]), np.sort(order[people:])
     return Records(records.schema, records.codes[first]), Records(records.schema, records.codes[second])

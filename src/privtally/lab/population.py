@@ -1,7 +1,7 @@
 """Populations: the paper's SynA and SynB with every choice explicit, and tables of real records.
 
-A population is a tensor with one axis for each attribute: the probability of every record (a law), or how many people have
-it (a table). Nothing here grows with the number of people.
+A population is a tensor with one axis for each attribute: the probability of every record (a law), or how many people
+have it (a table). Nothing here grows with the number of people.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ class Synthetic:
     """The paper's synthetic populations (its Section 4.2.3), with what its text leaves open as choices.
 
     `first`: X1 is distributed as k, k − 1, … 1 ("falling": 0.4, 0.3, 0.2, 0.1 for four labels) or uniformly.
-    `uncopied`: a value that is not copied is drawn uniformly from the whole domain, uniformly from the other values, from
-    X1's distribution ("same"), or from that in reverse.
+    `uncopied`: a value that is not copied is drawn uniformly from the whole domain, uniformly from the other values,
+    from X1's distribution ("same"), or from that in reverse.
     `parent`: SynB's parents are drawn once for each attribute, or by every user.
     """
 
@@ -58,7 +58,8 @@ class Synthetic:
     def first_distribution(self) -> Floats:
         """The distribution of X1."""
         weights = np.arange(self.size, 0, -1.0) if self.first == "falling" else np.ones(self.size)
-        return weights / weights.sum()
+        distribution: Floats = weights / weights.sum()
+        return distribution
 
     def copying(self) -> Floats:
         """The law of an attribute (column) given its parent (row)."""

@@ -1,8 +1,8 @@
 """The counts of reports, sampled exactly and without users.
 
-People with the same record, pivot and private pivot behave alike, so multinomials over those groups have exactly the law that
-counting users one by one would have. `runs` campaigns are simulated at once along the first axis; the cost depends on the
-number of different records and not on the number of people.
+People with the same record, pivot and private pivot behave alike, so multinomials over those groups have exactly the
+law that counting users one by one would have. Many campaigns are simulated at once along the first axis; the cost
+depends on the number of different records and not on the number of people.
 """
 
 from collections.abc import Sequence

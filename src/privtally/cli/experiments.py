@@ -1,0 +1,208 @@
+"""reproduce, compare: the lab."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from privtally.cli.console import err, file_size, out, print_json, progress
+from privtally.cli.options import DataArgument, JsonFlag, RunsOption, SeedOption, ShareOption, WorkersOption
+from privtally.errors import CampaignError, DocumentError
+from privtally.names import MechanismName
+
+if TYPE_CHECKING:
+    from privtally.lab.compare import Comparison
+    from privtally.lab.panels import Conventions
+
+
+def reproduce(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
+    ] = Path("reproduction"),
+    runs: RunsOption = 100,
+    seed: SeedOption = 1,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option("--data-dir", help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded."),
+    ] = None,
+    as_written: Annotated[
+        bool, typer.Option("--as-written", help="Follow the paper's text where the published numbers do not.")
+    ] = False,
+    workers: WorkersOption = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Run the paper's experiments and lay its published numbers beside ours."""
+    from privtally import picture
+    from privtally.lab import reproduce as lab
+    from privtally.lab.datasets import data_directory
+    from privtally.lab.others import make_other
+    from privtally.lab.output import write_other, write_results
+
+    _check_at_least("--runs", runs, 1)
+    _check_at_least("--workers", workers, 0)
+    conventions: Conventions = "as-written" if as_written else "published"
+    directory = data_directory(data_dir)
+    chosen = lab.choose_ids(ids or [])
+    if not ids:
+        chosen = _without_missing_data(chosen, directory)
+    if not picture.available():
+        err.print(f"No pictures: {picture.HOW_TO_INSTALL}.")
+    with progress("Simulating", lab.point_count(chosen)) as advance:
+        results = lab.reproduce(
+            chosen,
+            conventions,
+            runs=runs,
+            seed=seed,
+            directory=directory,
+            workers=workers or os.cpu_count() or 1,
+            advance=advance,
+        )
+    try:
+        output.mkdir(exist_ok=True)
+    except OSError as fault:
+        raise DocumentError(f"cannot write {output}: {fault.strerror}") from None
+    others = [name for name in chosen if name in lab.OTHER_IDS]
+    with progress("Drawing", len(chosen)) as advance:
+        for done, name in enumerate(others, start=1):
+            write_other(name, make_other(name, conventions, directory, draw=picture.available()), output)
+            advance(done)
+        if results:
+            write_results(results, conventions, output, draw=picture.available())
+    summary = lab.root_mean_square_z(results)
+    if json:
+        print_json(
+            {"output": str(output), "conventions": conventions, "results": len(results), "root_mean_square_z": summary}
+        )
+        return
+    out.print(f"{output}: {len(results):,} results of {runs} runs each, conventions: {conventions}.")
+    for kind, by_method in summary.items():
+        values = ", ".join(f"{method} {value:.2f}" for method, value in by_method.items())
+        out.print(f"Published {kind} against ours, root-mean-square z: {values}.")
+
+
+def compare(
+    data: DataArgument,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="A schema in .toml or .json.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Budgets, separated by commas.")],
+    phase1_share: ShareOption = 0.1,
+    users: Annotated[
+        int | None, typer.Option("--users", help="Ask so many people, drawn from the table with replacement.")
+    ] = None,
+    runs: RunsOption = 200,
+    mechanisms: Annotated[
+        str | None, typer.Option("--mechanisms", help="Mechanisms, separated by commas; all that fit if not given.")
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help="Methods, separated by commas: paper, unbiased, each also with +simplex."),
+    ] = None,
+    seed: SeedOption = 1,
+    workers: WorkersOption = 0,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it to a .png or .svg file.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Compare every mechanism and method on public or pilot data of one's own."""
+    from privtally import picture
+    from privtally.files import read_schema, write_bytes
+    from privtally.lab import compare as lab
+    from privtally.lab.drawing import draw_comparison
+    from privtally.plan import check_epsilon
+    from privtally.table import open_table
+
+    _check_at_least("--runs", runs, 1)
+    _check_at_least("--workers", workers, 0)
+    if users is not None:
+        _check_at_least("--users", users, 1)
+    if plot is not None:
+        picture.check_picture_path(plot)
+    budgets = [_number(word) for word in epsilon.split(",")]
+    for budget in budgets:
+        check_epsilon(budget)
+    the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
+    the_schema = read_schema(schema)
+    all_mechanisms: tuple[MechanismName, ...] = get_args(MechanismName)
+    the_mechanisms: list[Any] = []
+    for mechanism in _chosen("--mechanisms", mechanisms, all_mechanisms):
+        refusal = lab.possible(the_schema, mechanism, budgets[0])  # type: ignore[arg-type]  # one of them, checked
+        if refusal is None:
+            the_mechanisms.append(mechanism)
+        elif mechanisms is None:
+            err.print(f"Left out {mechanism}: {refusal}.")
+        else:
+            raise CampaignError(refusal)
+    with open_table(data, the_schema) as table, progress("Reading", file_size(data)) as advance:
+        records = table.read_all(advance)
+    study = lab.Study(records, phase1_share, runs, seed, users)
+    variants = lab.variants(the_mechanisms)
+    with progress("Comparing", len(variants) * len(budgets)) as advance:
+        rows = lab.compare(
+            study, variants, budgets, the_methods, workers=workers or os.cpu_count() or 1, advance=advance
+        )
+    if plot is not None:
+        write_bytes(plot, picture.render(draw_comparison(rows), plot))
+        err.print(f"Written: {plot}")
+    if json:
+        print_json([row.body() for row in rows])
+    else:
+        _print_comparison(rows, study.people, runs)
+
+
+def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
+    from rich.table import Table
+
+    out.print(f"{people:,} people, {runs} runs; mean squared error of a frequency, the best first.")
+    table = Table("ε", "mechanism", "rule", "method")
+    table.add_column("mse", justify="right")
+    table.add_column("± s.e.", justify="right")
+    for place, row in enumerate(rows):
+        if place and rows[place - 1].epsilon != row.epsilon:
+            table.add_section()
+        error = "" if row.standard_error is None else f"{row.standard_error:.1e}"
+        table.add_row(f"{row.epsilon:g}", row.mechanism, row.rule or "", row.method, f"{row.mse:.2e}", error)
+    out.print(table)
+
+
+def _without_missing_data(ids: list[str], directory: Path | None) -> list[str]:
+    """All ids but those that need data which is not to be had here; says so."""
+    from privtally.lab.datasets import load_dataset
+    from privtally.lab.panels import REAL
+    from privtally.lab.reproduce import needs_data
+
+    try:
+        for name, _ in REAL.values():
+            load_dataset(name, directory)
+    except DocumentError as absence:
+        if directory is not None:
+            raise
+        left_out = [name for name in ids if needs_data(name)]
+        err.print(f"Left out {', '.join(left_out)}: {absence}.")
+        return [name for name in ids if name not in left_out]
+    return ids
+
+
+def _check_at_least(option: str, value: int, least: int) -> None:
+    if value < least:
+        raise CampaignError(f"{option} must be at least {least}, got {value}")
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise CampaignError(f"--epsilon takes numbers separated by commas, got {word!r}") from None
+
+
+def _chosen(option: str, words: str | None, known: tuple[str, ...]) -> list[str]:
+    """The names in a list separated by commas; all that are known if there is none."""
+    if words is None:
+        return list(known)
+    chosen = [word.strip() for word in words.split(",")]
+    for word in chosen:
+        if word not in known:
+            raise CampaignError(f"{option} knows {', '.join(known)}, not {word!r}")
+    return list(dict.fromkeys(chosen))

@@ -1,0 +1,180 @@
+"""The paper's figures and tables as lists of points."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from privtally.lab.experiment import PAPER_METHODS, PaperMethod, Setting
+from privtally.lab.population import First, Synthetic
+
+Conventions = Literal["published", "as-written"]
+
+EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5)
+THREE_EPSILONS = (0.1, 0.3, 0.5)
+CORRELATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+DIMENSIONS = (2.0, 3.0, 4.0, 5.0, 6.0)
+REAL = {"a": ("Clave", 10_000), "b": ("Mushroom", 8_000), "c": ("Adult", 10_000)}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of a figure, or one budget's rows of a table."""
+
+    id: str
+    key: str
+    title: str
+    x_name: str
+    x: tuple[float, ...]
+    setting: Callable[[float], Setting]
+    methods: tuple[PaperMethod, ...] = PAPER_METHODS
+    published_runs: int = 50
+
+    @property
+    def figure(self) -> str:
+        """The figure or table that the panel belongs to."""
+        return self.id.rstrip("abc")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the published numbers do, or what the text says, wherever these differ."""
+
+    conventions: Conventions
+
+    def synthetic(self, kind: str, attributes: float, correlation: float, first: First = "falling") -> Synthetic:
+        """SynA or SynB with four labels."""
+        written = self.conventions == "as-written"
+        return Synthetic(
+            "SynA" if kind == "SynA" else "SynB",
+            int(attributes),
+            4,
+            correlation,
+            first="falling" if written else first,
+            uncopied="others" if written else "domain",
+        )
+
+    def setting(self, population: Synthetic | str, people: int, epsilon: float, share: float) -> Setting:
+        """A point under these conventions."""
+        setting = Setting(population, people, epsilon, share)
+        if self.conventions == "as-written":
+            setting = replace(setting, rule="proposition", clip_rs_rfd=False)
+        return setting
+
+
+def panels(conventions: Conventions) -> list[Panel]:
+    """Every panel whose points are mean squared errors."""
+    choice = Choice(conventions)
+    return [
+        *_by_epsilon(choice, 3, "SynA", 0.2),
+        *_by_epsilon(choice, 4, "SynB", 0.1),
+        *_by_dimension(choice, 5, "SynA", 0.9),
+        *_by_dimension(choice, 6, "SynB", 0.9),
+        *_by_correlation(choice, 7, "SynA"),
+        *_by_correlation(choice, 8, "SynB"),
+        *_by_share(choice, 9, "SynA"),
+        *_by_share(choice, 10, "SynB"),
+        *_real(choice),
+        *_by_dimension(choice, 13, "SynA", 0.1),
+        *_by_dimension(choice, 14, "SynB", 0.1),
+        *_tables(choice),
+    ]
+
+
+def _by_epsilon(choice: Choice, figure: int, kind: str, share: float) -> list[Panel]:
+    return [
+        Panel(
+            f"fig_{figure}{letter}",
+            f"fig_{figure}{letter}",
+            f"{kind}, ρ = {rho}",
+            "epsilon",
+            EPSILONS,
+            lambda x, rho=rho: choice.setting(choice.synthetic(kind, 4, rho), 20_000, x, share),  # type: ignore[misc]
+        )
+        for letter, rho in zip("abc", (0.1, 0.5, 0.9), strict=True)
+    ]
+
+
+def _by_dimension(choice: Choice, figure: int, kind: str, rho: float) -> list[Panel]:
+    return [
+        Panel(
+            f"fig_{figure}{letter}",
+            f"fig_{figure}{letter}",
+            f"{kind}, ρ = {rho}, ε = {epsilon}",
+            "attributes",
+            DIMENSIONS,
+            lambda x, epsilon=epsilon: choice.setting(choice.synthetic(kind, x, rho), 20_000, epsilon, 0.2),  # type: ignore[misc]
+        )
+        for letter, epsilon in zip("abc", THREE_EPSILONS, strict=True)
+    ]
+
+
+def _by_correlation(choice: Choice, figure: int, kind: str) -> list[Panel]:
+    return [
+        Panel(
+            f"fig_{figure}{letter}",
+            f"fig_{figure}{letter}",
+            f"{kind}, d = {attributes}, ε = 0.5",
+            "correlation",
+            CORRELATIONS,
+            lambda x, d=attributes: choice.setting(choice.synthetic(kind, d, x), 20_000, 0.5, 0.2),  # type: ignore[misc]
+            published_runs=200,
+        )
+        for letter, attributes in zip("abc", (2, 3, 4), strict=True)
+    ]
+
+
+def _by_share(choice: Choice, figure: int, kind: str) -> list[Panel]:
+    population = choice.synthetic(kind, 2, 0.1, "uniform")
+    return [
+        Panel(
+            f"fig_{figure}{letter}",
+            f"fig_{figure}{letter}",
+            f"{kind}, d = 2, ε = {epsilon}",
+            "phase1_percent",
+            (10.0, 20.0, 30.0, 40.0, 50.0),
+            lambda x, epsilon=epsilon: choice.setting(population, 20_000, epsilon, x / 100),  # type: ignore[misc]
+        )
+        for letter, epsilon in zip("abc", THREE_EPSILONS, strict=True)
+    ]
+
+
+def _real(choice: Choice) -> list[Panel]:
+    return [
+        Panel(
+            f"fig_11{letter}",
+            f"fig_11{letter}",
+            name,
+            "epsilon",
+            EPSILONS,
+            lambda x, name=name, people=people: choice.setting(name, people, x, 0.1),  # type: ignore[misc]
+        )
+        for letter, (name, people) in REAL.items()
+    ]
+
+
+def _tables(choice: Choice) -> list[Panel]:
+    tables: Sequence[tuple[str, int]] = [(kind, n) for kind in ("SynA", "SynB") for n in (200, 2_000, 20_000)]
+    return [
+        Panel(
+            f"table_{number}",
+            f"table_{number}/{epsilon}",
+            f"{kind}, n = {people:,}, ε = {epsilon}",
+            "phase1_percent",
+            tuple(5.0 * step for step in range(1, 11)),
+            lambda x, kind=kind, people=people, epsilon=epsilon: choice.setting(  # type: ignore[misc]
+                choice.synthetic(kind, 2, 0.1, "uniform"), people, epsilon, x / 100
+            ),
+            methods=("RS+RFD", "Corr-RR"),
+            published_runs=100,
+        )
+        for number, (kind, people) in enumerate(tables, start=4)
+        for epsilon in THREE_EPSILONS
+    ]
+
+
+X_LABELS: Mapping[str, str] = {
+    "epsilon": "privacy budget ε",
+    "attributes": "number of attributes d",
+    "correlation": "correlation ρ",
+    "phase1_percent": "share of Phase I, %",
+}

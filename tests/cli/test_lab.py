@@ -1,0 +1,181 @@
+"""reproduce and compare, as a person runs them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SCHEMA, Program
+from tests.cli.test_bad_input import SECRET, refused
+from tests.lab.data import DIRECTORY, needs_data
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests name the data directory themselves; nothing is downloaded."""
+    monkeypatch.delenv("PRIVTALLY_DATA_DIR", raising=False)
+
+    def offline(*_: object, **__: object) -> None:
+        raise OSError("no network in tests")
+
+    monkeypatch.setattr("pooch.retrieve", offline)
+
+
+KEYS = {"id", "dataset", "method", "x", "x_name", "settings", "mse", "standard_error", "published", "z"}
+
+
+def test_reproduce_writes_pictures_tables_and_results(program: Program) -> None:
+    said = program("reproduce", "fig_3a", "table_6", "fig_2", "table_2", "--runs", 5, "-o", "out", "--workers", 1)
+    assert "root-mean-square z" in said.out
+    names = {path.name for path in Path("out").iterdir()}
+    assert names == {
+        "fig_3.csv", "fig_3.png", "table_6.csv", "table_6.png", "fig_2.csv", "fig_2.png", "table_2.csv", "results.json",
+    }  # fmt: skip
+    results = json.loads(Path("out/results.json").read_text())
+    assert len(results) == 4 * 5 + 2 * 3 * 10
+    assert all(set(result) == KEYS for result in results)
+    first = results[0]
+    assert (first["id"], first["method"], first["x"], first["published"]) == ("fig_3a", "SPL", 0.1, 0.2225)
+    assert first["settings"]["rule"] == "published"
+    assert first["settings"]["uncopied"] == "domain"
+
+
+def test_the_text_as_written_is_another_setting(program: Program) -> None:
+    program("reproduce", "table_4", "--as-written", "--runs", 3, "-o", "out", "--workers", 1)
+    settings = json.loads(Path("out/results.json").read_text())[0]["settings"]
+    assert settings["rule"] == "proposition"
+    assert settings["first"] == "falling"
+    assert settings["uncopied"] == "others"
+    assert settings["conventions"] == "as-written"
+
+
+def test_the_workers_do_not_change_a_byte(program: Program) -> None:
+    for workers in (1, 2, 3):
+        program("reproduce", "fig_4", "table_7", "--runs", 4, "--seed", 9, "-o", f"w{workers}", "--workers", workers)
+    one, two, three = (Path(f"w{workers}/results.json").read_bytes() for workers in (1, 2, 3))
+    assert one == two == three
+    program("reproduce", "fig_4", "table_7", "--runs", 4, "--seed", 10, "-o", "other", "--workers", 1)
+    assert Path("other/results.json").read_bytes() != one
+
+
+def test_published_numbers_agree_with_the_conventions(program: Program) -> None:
+    """The bars are those that a right setting meets: a root-mean-square z near 1."""
+    ids = ["fig_3", "fig_4", "fig_5", "fig_6", "fig_9", *(f"table_{number}" for number in range(4, 10))]
+    real: list[str] = [] if DIRECTORY is None else ["fig_11", "--data-dir", str(DIRECTORY)]
+    summary = program("reproduce", *ids, *real, "-o", "out", "--json").json()["root_mean_square_z"]
+    assert all(0.8 <= summary["tables"][method] <= 1.25 for method in ("RS+RFD", "Corr-RR"))
+    assert all(0.7 <= summary["figures"][method] <= 1.4 for method in ("SPL", "RS+FD", "RS+RFD", "Corr-RR"))
+    written = program("reproduce", *ids, "--as-written", "-o", "out2", "--json").json()["root_mean_square_z"]
+    assert written["tables"]["Corr-RR"] > 2
+    assert written["figures"]["Corr-RR"] > 2
+
+
+@needs_data
+def test_real_data_gives_figures_11_and_12_and_table_3(program: Program) -> None:
+    program("reproduce", "fig_11", "fig_12", "table_3", "--runs", 100, "--data-dir", str(DIRECTORY), "-o", "out")
+    results = json.loads(Path("out/results.json").read_text())
+    for name in ("fig_11a", "fig_11b", "fig_11c"):
+        zs = [result["z"] for result in results if result["id"] == name]
+        assert len(zs) == 20
+        assert 0.5 <= (sum(z * z for z in zs) / len(zs)) ** 0.5 <= 1.5
+    assert "Clave,2,2,10000,0.29" in Path("out/table_3.csv").read_text()
+    assert Path("out/fig_12a.png").exists()
+
+
+def test_without_data_everything_else_is_done(program: Program) -> None:
+    said = program("reproduce", "--runs", 1, "-o", "out", "--workers", 1)
+    assert "Left out fig_11a" in said.err
+    assert not Path("out/fig_11.csv").exists()
+    results = json.loads(Path("out/results.json").read_text())
+    assert results[0]["standard_error"] is None
+    assert results[0]["z"] is None
+
+
+def test_bad_input_to_reproduce(program: Program) -> None:
+    sentence = refused(program, "reproduce", "fig_99", "-o", "out")
+    assert "fig_3a" in sentence
+    assert "table_9" in sentence
+    assert "--runs must be at least 1, got 0" in refused(program, "reproduce", "fig_3", "--runs", 0, "-o", "out")
+    assert "name a directory by --data-dir" in refused(program, "reproduce", "fig_11a", "-o", "out", "--workers", 1)
+    Path("data/clave").mkdir(parents=True)
+    Path("data/clave/ClaveVectors_Firm-Teacher_Model.txt").write_text("1 2 3\n")
+    assert "a37d311a" in refused(program, "reproduce", "fig_11a", "--data-dir", "data", "-o", "out", "--workers", 1)
+    assert "cannot write" in refused(program, "reproduce", "fig_2", "-o", "no/such/place")
+
+
+def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path, data: Path) -> None:
+    words = ("compare", data, "--schema", schema, "--epsilon", "0.5,3", "--runs", 6, "--workers", 1)
+    rows = program(*words, "--json", "--plot", "c.png").json()
+    assert set(rows[0]) == {"mechanism", "rule", "method", "epsilon", "mse", "standard_error"}
+    variants = {(row["mechanism"], row["rule"]) for row in rows}
+    assert variants == {
+        ("spl", None), ("smp", None), ("rs-fd", None), ("rs-rfd", None), ("cond-rr", None),
+        ("corr-rr", "proposition"), ("corr-rr", "published"),
+    }  # fmt: skip
+    assert {row["method"] for row in rows} == {"paper", "unbiased", "paper+simplex", "unbiased+simplex"}
+    assert len(rows) == 7 * 4 * 2
+    assert [(row["epsilon"], row["mse"]) for row in rows] == sorted((row["epsilon"], row["mse"]) for row in rows)
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+    assert program(*words[:-1], 2, "--json").json() == rows
+    assert "the best first" in program(*words).out
+
+
+def test_projection_never_hurts_and_is_done_for_all(program: Program, schema: Path, data: Path) -> None:
+    """The truth is a distribution, so that the nearest distribution is never further from it."""
+    words = ("compare", data, "-s", schema, "-e", "0.2", "--runs", 5, "--workers", 1, "--json")
+    rows = {(row["mechanism"], row["rule"], row["method"]): row["mse"] for row in program(*words).json()}
+    for (mechanism, rule, method), error in rows.items():
+        if not method.endswith("+simplex"):
+            assert rows[mechanism, rule, f"{method}+simplex"] <= error + 1e-12
+
+
+def test_compare_asks_as_many_people_as_wanted(program: Program, schema: Path, data: Path) -> None:
+    words = ("compare", data, "-s", schema, "-e", "1", "--runs", 20, "--mechanisms", "smp", "--methods", "unbiased")
+    few, many = (
+        program(*words, "--users", users, "--workers", 1, "--json").json()[0]["mse"] for users in (1_000, 3_000_000_000)
+    )
+    assert many < few / 1e5
+
+
+def test_a_table_with_too_many_records_is_simulated_user_by_user(
+    program: Program, schema: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways have the same law: their errors agree within six standard errors (refused once in 5e8)."""
+    words = ("compare", data, "-s", schema, "-e", "2", "--runs", 150, "--methods", "paper", "--workers", 1, "--json")
+    exact = {(row["mechanism"], row["rule"]): row for row in program(*words).json()}
+    monkeypatch.setattr("privtally.lab.compare.EXACT_CELLS", 0)
+    for row in program(*words).json():
+        other = exact[row["mechanism"], row["rule"]]
+        error = (row["standard_error"] ** 2 + other["standard_error"] ** 2) ** 0.5
+        assert abs(row["mse"] - other["mse"]) < 6 * error
+        assert row["mse"] != other["mse"]
+
+
+def test_a_mechanism_that_does_not_fit_is_left_out_or_refused(program: Program) -> None:
+    attributes = [{"name": "a", "labels": ["x", "y"]}, {"name": "b", "labels": ["x", "y", "z"]}]
+    Path("s.json").write_text(json.dumps({"attributes": attributes}))
+    Path("d.csv").write_text("a,b\n" + "x,z\ny,x\nx,y\n" * 30)
+    said = program("compare", "d.csv", "-s", "s.json", "-e", "1", "--runs", 2, "--workers", 1, "--json")
+    assert "Left out corr-rr" in said.err
+    assert "corr-rr" not in {row["mechanism"] for row in said.json()}
+    assert "use cond-rr" in refused(
+        program, "compare", "d.csv", "-s", "s.json", "-e", "1", "--runs", 2, "--mechanisms", "corr-rr"
+    )
+
+
+def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> None:
+    def said(*words: str | int) -> str:
+        return refused(program, "compare", data, "-s", schema, *words)
+
+    assert "--runs must be at least 1" in said("-e", "1", "--runs", 0)
+    assert "--users must be at least 1" in said("-e", "1", "--users", 0)
+    assert "epsilon must be a finite number above 0" in said("-e", "1,-2")
+    assert "numbers separated by commas" in said("-e", "1;2")
+    assert "--mechanisms knows spl" in said("-e", "1", "--mechanisms", "spl,magic")
+    assert "--methods knows paper" in said("-e", "1", "--methods", "guess")
+    assert "too few for two phases" in said("-e", "1", "--users", 1)
+    assert "share of Phase I must be" in said("-e", "1", "--phase1-share", "nan")
+    Path("bad.csv").write_text(f"sleeps badly,smokes,drinks\nnever,never,{SECRET}\n")
+    sentence = refused(program, "compare", "bad.csv", "-s", schema, "-e", "1")
+    assert "line 2: attribute 'drinks'" in sentence
+    assert SCHEMA not in sentence

@@ -1,0 +1,79 @@
+from itertools import product
+
+import numpy as np
+import pytest
+
+from privtally.errors import CampaignError
+from privtally.lab.others import _correlation
+from privtally.lab.population import Synthetic, marginals, resample, split_synthetic, table_of
+from privtally.schema import Records
+from tests.support import schema_of
+
+PI = np.array([0.4, 0.3, 0.2, 0.1])
+
+
+def margin(law: np.ndarray, own: int) -> np.ndarray:
+    found: np.ndarray = law.sum(axis=tuple(axis for axis in range(law.ndim) if axis != own))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("uncopied", "expected"),
+    [
+        ("domain", 0.3 * PI + 0.7 * 0.25),
+        ("others", 0.3 * PI + 0.7 * (1 - PI) / 3),
+        ("same", PI),
+        ("reversed", 0.3 * PI + 0.7 * PI[::-1]),
+    ],
+)
+def test_every_choice_of_what_is_not_copied(uncopied: str, expected: np.ndarray) -> None:
+    law = Synthetic("SynA", 3, 4, 0.3, uncopied=uncopied).law()  # type: ignore[arg-type]
+    assert law.sum() == pytest.approx(1)
+    np.testing.assert_allclose(margin(law, 0), PI)
+    np.testing.assert_allclose(margin(law, 1), expected)
+    np.testing.assert_allclose(margin(law, 2), expected)
+
+
+def test_uniform_populations_have_the_correlation_they_are_named_for() -> None:
+    law = Synthetic("SynA", 3, 4, 0.7, first="uniform").law()
+    assert _correlation(law, 0, 1) == pytest.approx(0.7)
+    assert _correlation(law, 1, 2) == pytest.approx(0.49)
+
+
+def test_a_chain_of_parents() -> None:
+    population = Synthetic("SynB", 4, 4, 0.5, first="uniform")
+    chain = population.law((0, 1, 2))
+    assert [_correlation(chain, 0, own) for own in (1, 2, 3)] == pytest.approx([0.5, 0.25, 0.125])
+    star = population.law((0, 0, 0))
+    np.testing.assert_allclose(star, Synthetic("SynA", 4, 4, 0.5, first="uniform").law())
+
+
+def test_a_parent_for_every_user_is_the_mixture_of_all_trees() -> None:
+    by_user = Synthetic("SynB", 4, 3, 0.6, parent="user").law()
+    by_attribute = Synthetic("SynB", 4, 3, 0.6)
+    trees = [by_attribute.law(tree) for tree in product(range(1), range(2), range(3))]
+    np.testing.assert_allclose(by_user, np.mean(trees, axis=0))
+
+
+def test_people_of_both_phases_are_drawn() -> None:
+    first, second = split_synthetic(Synthetic("SynB", 3, 4, 0.5), 100, 900, 7, np.random.default_rng(1))
+    assert first.shape == second.shape == (7, 4, 4, 4)
+    assert first.sum(axis=(1, 2, 3)).tolist() == [100] * 7
+    assert second.sum(axis=(1, 2, 3)).tolist() == [900] * 7
+
+
+def test_a_table_counts_records() -> None:
+    records = Records(schema_of((2, 3)), np.array([[0, 2], [1, 0], [0, 2]], dtype=np.uint8))
+    table = table_of(records)
+    assert table.tolist() == [[0, 0, 2], [1, 0, 0]]
+    assert [row.tolist() for row in marginals(table[None])] == [[[2, 1]], [[1, 0, 2]]]
+    assert resample(table, 10, 4, np.random.default_rng(0)).sum(axis=(1, 2)).tolist() == [10] * 4
+
+
+@pytest.mark.parametrize(
+    "population",
+    [("SynA", 0, 4, 0.5), ("SynA", 2, 1, 0.5), ("SynA", 2, 4, 1.5), ("SynA", 30, 4, 0.5)],
+)
+def test_what_is_no_population_is_refused(population: tuple[str, int, int, float]) -> None:
+    with pytest.raises(CampaignError):
+        Synthetic(*population)  # type: ignore[arg-type]
