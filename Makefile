@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock smoke bench clean
+.PHONY: demo test check format lock smoke bench reproduction clean
 
 demo: $(READY)
 	$(BIN)/privtally demo
@@ -32,6 +32,11 @@ smoke: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.lab
+
+# Needs the UCI files in PRIVTALLY_DATA_DIR.
+reproduction: $(READY)
+	$(BIN)/python -m benchmarks.reproduction
 
 lock: $(READY)
 	$(BIN)/pip freeze --exclude-editable > requirements.lock
