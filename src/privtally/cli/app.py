@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli import collect, documents, experiments, results, whole
+from privtally.cli import collect, documents, experiments, privacy, results, whole
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
@@ -57,6 +57,8 @@ app.command()(collect.tally)
 app.command()(documents.learn)
 app.command(cls=results.PhaseOptions)(results.estimate)
 app.command()(documents.show)
+app.command()(privacy.audit)
+app.command()(privacy.verify)
 app.command()(experiments.compare)
 app.command()(experiments.reproduce)
 

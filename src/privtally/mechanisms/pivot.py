@@ -63,12 +63,14 @@ class Pivot:
     def law(self, record: Sequence[int]) -> Law:
         return {report: self._probability(record, report) for report in product(*map(range, self.outputs))}
 
+    def rest_probability(self, pivot: int, report: Sequence[int]) -> Fraction:
+        """The probability that the fills give the rest of a report, given the pivot and its private code."""
+        fills = (self.fills[pivot][other].probability(report[pivot], report[other]) for other in self.others(pivot))
+        return prod(fills, start=Fraction(1))
+
     def _probability(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         by_pivot = (
-            prod(
-                (self.fills[pivot][other].probability(report[pivot], report[other]) for other in self.others(pivot)),
-                start=channel.probability(record[pivot], report[pivot]),
-            )
+            channel.probability(record[pivot], report[pivot]) * self.rest_probability(pivot, report)
             for pivot, channel in enumerate(self.channels)
         )
         return sum(by_pivot, start=Fraction(0)) / len(self.channels)

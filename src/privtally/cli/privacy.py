@@ -1,0 +1,94 @@
+"""audit, verify: what taking part gives away, and whether a certificate of it is true."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privtally.cli.console import busy, err, out, print_json
+from privtally.cli.options import JsonFlag
+from privtally.errors import DocumentError
+
+
+def audit(
+    plans: Annotated[
+        list[Path], typer.Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")
+    ],
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(
+            "--frequencies", help="An estimate: what an observer knows; all answers equally frequent if not given."
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="Also write a certificate of the one plan to this file.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Say exactly what a report gives away."""
+    from privtally.estimation import load_estimate
+    from privtally.files import naming, read_bytes, read_plan, write_bytes
+    from privtally.privacy.audit import audit_campaign
+    from privtally.privacy.certificate import certify, dump_certificate
+
+    if certificate is not None and len(plans) > 1:
+        raise DocumentError("--certificate takes one plan at a time")
+    the_plans = [read_plan(path) for path in plans]
+    known = None
+    if frequencies is not None:
+        with naming(frequencies):
+            estimate = load_estimate(read_bytes(frequencies))
+        known = {name: attribute.frequencies for name, attribute in estimate.attributes.items()}
+    with busy("Auditing"):
+        result = audit_campaign(the_plans, known)
+        if certificate is not None:
+            write_bytes(certificate, dump_certificate(certify(the_plans[0])))
+            err.print(f"Written: {certificate}")
+    if json:
+        print_json(result)
+        return
+    for part in result.get("plans", [result]):
+        _print_plan(part)
+    if "plans" in result:
+        out.print(
+            f"Whoever answers all {len(the_plans)} plans gives away at most the sum: "
+            f"ε = {result['epsilon']:g} promised, {result['realised']} realised."
+        )
+
+
+def verify(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan.")],
+    certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="Its certificate.")],
+) -> None:
+    """Check a certificate against its plan, by other code than made it; exit code 2 if it is not true."""
+    from privtally.files import read_bytes
+    from privtally.privacy.verify import verify
+
+    verify(read_bytes(plan), read_bytes(certificate))
+    out.print(f"{certificate} is true of {plan}.")
+
+
+def _print_plan(part: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
+    out.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
+    out.print(f"Between any two records: ε = {part['epsilon']:g} promised, {kind} {part['realised']} realised.")
+    table = Table("answers that differ", "ε", title="Two people who differ in …", title_justify="left")
+    for entry in part["by_differing_attributes"]:
+        table.add_row(str(entry["differing"]), f"{entry['realised']:.6f}")
+    out.print(table)
+    if part["pivot_guess"] is not None:
+        out.print(
+            f"Someone who sees a report names the answer that was really randomised {part['pivot_guess']:.1%} of the "
+            f"time, instead of {part['pivot_guess_without_report']:.1%}."
+        )
+    for name, guess in (part["value_guesses"] or {}).items():
+        line = Text(f"Someone who sees your report guesses your answer to '{name}' right ")
+        line.append(f"{guess['with_report']:.1%} of the time instead of {guess['without_report']:.1%}.")
+        out.print(line)
+    if part["bits"] is not None:
+        out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
+    if part["value_guesses"] is None:
+        out.print("What an observer can guess is too large to enumerate for this plan.")

@@ -1,0 +1,1 @@
+"""What a plan gives away, exactly."""

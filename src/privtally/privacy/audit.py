@@ -1,0 +1,75 @@
+"""audit: plans -> what taking part gives away, in numbers."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from privtally.errors import PlanError
+from privtally.plan import Plan
+from privtally.privacy.certificate import certify
+from privtally.privacy.leakage import Leakage, leakage, uniform
+
+Frequencies = Mapping[str, Sequence[float]]
+
+
+def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
+    """What one report to a plan gives away: its exact loss, and what an observer can guess from it.
+
+    The observer knows how frequent every answer is; uniformly, unless `frequencies` say otherwise.
+    """
+    certificate = certify(plan)
+    found = leakage(plan.sampler, _marginals(plan, frequencies))
+    return {
+        "plan": plan.digest,
+        "mechanism": plan.mechanism,
+        "phase": plan.phase,
+        "epsilon": plan.epsilon,
+        "realised": certificate["realised"],
+        "exact": certificate["exact"],
+        "by_differing_attributes": certificate["by_differing_attributes"],
+        "pivot_guess": None if found.pivot_guess is None else float(found.pivot_guess),
+        "pivot_guess_without_report": None if plan.mechanism == "spl" else 1 / len(plan.schema.attributes),
+        "value_guesses": _guesses(plan, found),
+        "bits": found.bits,
+    }
+
+
+def audit_campaign(plans: Sequence[Plan], frequencies: Frequencies | None = None) -> dict[str, Any]:
+    """What a person who answers every one of the plans gives away: budgets add up."""
+    parts = [audit(plan, frequencies) for plan in plans]
+    if len(parts) == 1:
+        return parts[0]
+    if len({plan.schema for plan in plans}) > 1:
+        raise PlanError("the plans have different schemas; audit the plans of one campaign together")
+    rows = zip(*(part["by_differing_attributes"] for part in parts), strict=True)
+    return {
+        "epsilon": sum(part["epsilon"] for part in parts),
+        "realised": sum(part["realised"] for part in parts),
+        "exact": False,
+        "by_differing_attributes": [
+            {"differing": row[0]["differing"], "realised": sum(entry["realised"] for entry in row), "exact": False}
+            for row in rows
+        ],
+        "plans": parts,
+    }
+
+
+def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fraction]]:
+    if frequencies is None:
+        return uniform(plan.schema.sizes)
+    marginals = []
+    for attribute in plan.schema.attributes:
+        values = [max(Fraction(value), Fraction(0)) for value in frequencies.get(attribute.name, ())]
+        if len(values) != attribute.size or not sum(values):
+            raise PlanError(f"the frequencies of '{attribute.name}' do not fit the plan's schema")
+        marginals.append([value / sum(values) for value in values])
+    return marginals
+
+
+def _guesses(plan: Plan, found: Leakage) -> dict[str, dict[str, float]] | None:
+    if found.values is None:
+        return None
+    return {
+        name: {"without_report": float(guess.before), "with_report": float(guess.after)}
+        for name, guess in zip(plan.schema.names, found.values, strict=True)
+    }

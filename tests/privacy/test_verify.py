@@ -1,0 +1,146 @@
+"""The independent verifier accepts every true certificate and refuses every false one."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from privtally import wire
+from privtally.names import MechanismName
+from privtally.plan import Plan
+from privtally.privacy.certificate import certify, dump_certificate
+from privtally.privacy.verify import CertificateError, verify
+from tests.support import cases, plan_of
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(("mechanism", "sizes"), cases())
+def test_true_certificates_are_accepted(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
+    plan = plan_of(mechanism, sizes, epsilon=0.7, seed=2)
+    assert verify(plan.dump(), dump_certificate(certify(plan))) is None  # type: ignore[func-returns-value]
+
+
+@pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd", "rs-rfd", "corr-rr"])
+def test_certificates_of_large_plans_are_accepted(mechanism: MechanismName) -> None:
+    plan = plan_of(mechanism, (40,) * 12)
+    assert verify(plan.dump(), dump_certificate(certify(plan))) is None  # type: ignore[func-returns-value]
+
+
+def first(document: dict[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = document["by_differing_attributes"][0]
+    return entry
+
+
+def larger(ratio: list[str]) -> list[str]:
+    return [str(int(ratio[0]) + 1), ratio[1]]
+
+
+CERTIFICATE_EDITS: list[tuple[str, Edit]] = [
+    ("other plan", lambda c: c.update(plan="0" * 64)),
+    ("other format", lambda c: c.update(format="privtally.certificate/2")),
+    ("smaller epsilon", lambda c: c.update(epsilon=0.5)),
+    ("larger epsilon", lambda c: c.update(epsilon=2.0)),
+    ("epsilon as text", lambda c: c.update(epsilon="1.0")),
+    ("smaller realised", lambda c: c.update(realised=0.9)),
+    ("realised as text", lambda c: c.update(realised="1")),
+    ("larger ratio", lambda c: c.update(ratio=larger(c["ratio"]))),
+    ("ratio of one", lambda c: c.update(ratio=["1", "1"])),
+    ("ratio as numbers", lambda c: c.update(ratio=[2, 1])),
+    ("ratio over nothing", lambda c: c.update(ratio=["1", "0"])),
+    ("not exact", lambda c: c.update(exact=False)),
+    ("field more", lambda c: c.update(note="trust me")),
+    ("field less", lambda c: c.pop("exact")),
+    ("entry less", lambda c: c["by_differing_attributes"].pop()),
+    ("entries swapped", lambda c: c["by_differing_attributes"].reverse()),
+    ("entry twice", lambda c: c["by_differing_attributes"].append(first(c))),
+    ("no entries", lambda c: c.update(by_differing_attributes=[])),
+    ("entry's ratio", lambda c: first(c).update(ratio=larger(first(c)["ratio"]))),
+    ("entry's realised", lambda c: first(c).update(realised=0.1)),
+    ("entry not exact", lambda c: first(c).update(exact=False)),
+    ("entry's number", lambda c: first(c).update(differing=2)),
+    ("same record twice", lambda c: first(c).update(other_record=first(c)["record"])),
+    ("records swapped", lambda c: first(c).update(record=first(c)["other_record"], other_record=first(c)["record"])),
+    ("code out of range", lambda c: first(c).update(record=[9] * 3)),
+    ("record too short", lambda c: first(c)["record"].pop()),
+    ("other report", lambda c: first(c).update(report=[(code + 1) % 3 for code in first(c)["report"]])),
+    ("no report", lambda c: first(c).pop("report")),
+]
+
+
+def edited(document: bytes, edit: Edit) -> bytes:
+    values = json.loads(document)
+    edit(values)
+    return json.dumps(values).encode()
+
+
+@pytest.mark.parametrize("edit", [case[1] for case in CERTIFICATE_EDITS], ids=[case[0] for case in CERTIFICATE_EDITS])
+def test_false_certificates_are_refused(edit: Edit) -> None:
+    plan = plan_of("rs-fd", (3, 3, 3))
+    with pytest.raises(CertificateError):
+        verify(plan.dump(), edited(dump_certificate(certify(plan)), edit))
+
+
+def resealed(document: bytes, edit: Edit) -> bytes:
+    """An edited plan with a digest that fits it: as a dishonest collector would publish it."""
+    values = json.loads(document)
+    del values["digest"]
+    edit(values)
+    return wire.canonical({**values, "digest": wire.digest(values)})
+
+
+PLAN_EDITS: list[tuple[str, Edit]] = [
+    ("more budget", lambda p: p.update(epsilon=2.0)),
+    ("less budget", lambda p: p.update(epsilon=0.5)),
+    ("no budget", lambda p: p.update(epsilon=0)),
+    ("budget as text", lambda p: p.update(epsilon="1.0")),
+    ("other mechanism", lambda p: p.update(mechanism="spl")),
+    ("unknown mechanism", lambda p: p.update(mechanism="magic")),
+    ("other format", lambda p: p.update(format="privtally.plan/9")),
+    ("attribute less", lambda p: p["schema"]["attributes"].pop()),
+    ("label more", lambda p: p["schema"]["attributes"][0]["labels"].append("more")),
+    ("probability above 1", lambda p: p["copy_probability"][0].__setitem__(1, 1.5)),
+    ("negative probability", lambda p: p["copy_probability"][0].__setitem__(1, -0.5)),
+    ("probability not statable", lambda p: p["copy_probability"][0].__setitem__(1, 0.1)),
+    ("row less", lambda p: p["copy_probability"].pop()),
+    ("row too short", lambda p: p["copy_probability"][0].pop()),
+    ("no parameters", lambda p: p.pop("copy_probability")),
+]
+
+
+@pytest.mark.parametrize("edit", [case[1] for case in PLAN_EDITS], ids=[case[0] for case in PLAN_EDITS])
+def test_plans_that_the_certificate_is_not_of_are_refused(edit: Edit) -> None:
+    plan = plan_of("corr-rr", (3, 3, 3))
+    certificate = json.loads(dump_certificate(certify(plan)))
+    dishonest = resealed(plan.dump(), edit)
+    certificate["plan"] = json.loads(dishonest)["digest"]
+    with pytest.raises(CertificateError):
+        verify(dishonest, json.dumps(certificate))
+    with pytest.raises(CertificateError, match="does not match its digest"):
+        verify(edited(plan.dump(), edit), dump_certificate(certify(plan)))
+
+
+@pytest.mark.parametrize("document", ["", "[]", "{}", "nonsense", '{"format": "privtally.certificate/1"}'])
+def test_what_is_no_certificate_is_refused(document: str) -> None:
+    plan = plan_of("spl", (2, 2))
+    with pytest.raises(CertificateError):
+        verify(plan.dump(), document)
+    with pytest.raises(CertificateError):
+        verify(document, dump_certificate(certify(plan)))
+
+
+def test_every_mechanisms_parameters_are_checked() -> None:
+    for mechanism, edit in (
+        ("rs-rfd", lambda p: p["priors"][0].__setitem__(0, p["priors"][0][0] + 2.0**-32)),
+        ("rs-rfd", lambda p: p["priors"].pop()),
+        ("cond-rr", lambda p: p["conditional_tables"][0][1][0].__setitem__(0, 2.0)),
+        ("cond-rr", lambda p: p["conditional_tables"][0].__setitem__(1, None)),
+        ("cond-rr", lambda p: p["conditional_tables"][0][1].pop()),
+    ):
+        plan: Plan = plan_of(mechanism, (2, 3))  # type: ignore[arg-type]
+        dishonest = resealed(plan.dump(), edit)
+        certificate = json.loads(dump_certificate(certify(plan)))
+        certificate["plan"] = json.loads(dishonest)["digest"]
+        with pytest.raises(CertificateError):
+            verify(dishonest, json.dumps(certificate))
