@@ -32,14 +32,19 @@ def check_picture_path(path: Path) -> None:
         raise DocumentError(f"{path}: a picture must end in {' or '.join(SUFFIXES)}")
     if not available():
         raise DocumentError(HOW_TO_INSTALL)
+    if not path.parent.is_dir():
+        raise DocumentError(f"cannot write {path}: there is no directory {path.parent}")
 
 
 def render(figure: "Figure", path: Path) -> bytes:
     """A figure as the bytes of a .png or .svg file."""
     # No date in the file: the same figure gives the same bytes.
     metadata: dict[str, Any] = {"Date": None} if path.suffix == ".svg" else {}
+    import matplotlib as mpl
+
     room = io.BytesIO()
-    figure.savefig(room, format=path.suffix[1:], dpi=150, metadata=metadata)
+    with mpl.rc_context({"svg.hashsalt": "privtally"}):
+        figure.savefig(room, format=path.suffix[1:], dpi=150, metadata=metadata)
     return room.getvalue()
 
 
@@ -48,9 +53,7 @@ def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None)
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(
-        {"font.family": "sans-serif", "font.size": 10, "svg.hashsalt": "privtally", "text.parse_math": False}
-    ):
+    with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}):
         count = len(estimate.attributes)
         columns = min(count, 2)
         rows = -(-count // columns)

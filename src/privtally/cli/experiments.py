@@ -2,18 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privtally.cli.console import err, file_size, out, print_json, progress
 from privtally.cli.options import DataArgument, JsonFlag, RunsOption, SeedOption, ShareOption, WorkersOption
-from privtally.errors import CampaignError, DocumentError
-from privtally.names import MechanismName
+from privtally.errors import CampaignError, DocumentError, PrivtallyError
+from privtally.names import MECHANISMS, MechanismName
 
 if TYPE_CHECKING:
     from privtally.lab.compare import Comparison
     from privtally.lab.panels import Conventions
+
+MOST_RUNS, MOST_WORKERS, MOST_USERS = 1_000_000, 1_024, 10**12
 
 
 def reproduce(
@@ -22,8 +24,9 @@ def reproduce(
         typer.Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none."),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
-    ] = Path("reproduction"),
+        Path | None,
+        typer.Option("--output", "-o", help="A directory for pictures, CSV files and results.json."),
+    ] = None,
     runs: RunsOption = 100,
     seed: SeedOption = 1,
     data_dir: Annotated[
@@ -43,8 +46,8 @@ def reproduce(
     from privtally.lab.others import make_other
     from privtally.lab.output import write_other, write_results
 
-    _check_at_least("--runs", runs, 1)
-    _check_at_least("--workers", workers, 0)
+    _check_range("--runs", runs, 1, MOST_RUNS)
+    _check_range("--workers", workers, 0, MOST_WORKERS)
     conventions: Conventions = "as-written" if as_written else "published"
     directory = data_directory(data_dir)
     chosen = lab.choose_ids(ids or [])
@@ -52,6 +55,11 @@ def reproduce(
         chosen = _without_missing_data(chosen, directory)
     if not picture.available():
         err.print(f"No pictures: {picture.HOW_TO_INSTALL}.")
+    output = output or Path("reproduction-as-written" if as_written else "reproduction")
+    try:
+        output.mkdir(exist_ok=True)
+    except OSError as fault:
+        raise DocumentError(f"cannot write {output}: {fault.strerror}") from None
     with progress("Simulating", lab.point_count(chosen)) as advance:
         results = lab.reproduce(
             chosen,
@@ -62,17 +70,12 @@ def reproduce(
             workers=workers or os.cpu_count() or 1,
             advance=advance,
         )
-    try:
-        output.mkdir(exist_ok=True)
-    except OSError as fault:
-        raise DocumentError(f"cannot write {output}: {fault.strerror}") from None
     others = [name for name in chosen if name in lab.OTHER_IDS]
     with progress("Drawing", len(chosen)) as advance:
         for done, name in enumerate(others, start=1):
             write_other(name, make_other(name, conventions, directory, draw=picture.available()), output)
             advance(done)
-        if results:
-            write_results(results, conventions, output, draw=picture.available())
+        write_results(results, conventions, output, draw=picture.available())
     summary = lab.root_mean_square_z(results)
     if json:
         print_json(
@@ -114,30 +117,33 @@ def compare(
     from privtally.plan import check_epsilon
     from privtally.table import open_table
 
-    _check_at_least("--runs", runs, 1)
-    _check_at_least("--workers", workers, 0)
+    _check_range("--runs", runs, 1, MOST_RUNS)
+    _check_range("--workers", workers, 0, MOST_WORKERS)
     if users is not None:
-        _check_at_least("--users", users, 1)
+        _check_range("--users", users, 1, MOST_USERS)
     if plot is not None:
         picture.check_picture_path(plot)
-    budgets = [_number(word) for word in epsilon.split(",")]
+    budgets = list(dict.fromkeys(_number(word) for word in epsilon.split(",")))
     for budget in budgets:
         check_epsilon(budget)
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
     the_schema = read_schema(schema)
-    all_mechanisms: tuple[MechanismName, ...] = get_args(MechanismName)
-    the_mechanisms: list[Any] = []
-    for mechanism in _chosen("--mechanisms", mechanisms, all_mechanisms):
-        refusal = lab.possible(the_schema, mechanism, budgets[0])  # type: ignore[arg-type]  # one of them, checked
-        if refusal is None:
-            the_mechanisms.append(mechanism)
-        elif mechanisms is None:
-            err.print(f"Left out {mechanism}: {refusal}.")
-        else:
-            raise CampaignError(refusal)
     with open_table(data, the_schema) as table, progress("Reading", file_size(data)) as advance:
         records = table.read_all(advance)
     study = lab.Study(records, phase1_share, runs, seed, users)
+    the_mechanisms: list[MechanismName] = []
+    for mechanism in MECHANISMS:
+        if mechanism in _chosen("--mechanisms", mechanisms, MECHANISMS):
+            try:
+                lab.check_possible(study, mechanism, budgets[0])
+            except PrivtallyError as refusal:
+                if mechanisms is not None:
+                    raise
+                err.print(f"Left out {mechanism}: {refusal}.")
+            else:
+                the_mechanisms.append(mechanism)
+    if not the_mechanisms:
+        raise CampaignError("no mechanism can ask these people these questions")
     variants = lab.variants(the_mechanisms)
     with progress("Comparing", len(variants) * len(budgets)) as advance:
         rows = lab.compare(
@@ -146,6 +152,8 @@ def compare(
     if plot is not None:
         write_bytes(plot, picture.render(draw_comparison(rows), plot))
         err.print(f"Written: {plot}")
+    for mechanism in dict.fromkeys(row.mechanism for row in rows if row.without_answer):
+        err.print(f"In some runs of {mechanism} nothing could be estimated; there all labels were taken to be alike.")
     if json:
         print_json([row.body() for row in rows])
     else:
@@ -185,9 +193,9 @@ def _without_missing_data(ids: list[str], directory: Path | None) -> list[str]:
     return ids
 
 
-def _check_at_least(option: str, value: int, least: int) -> None:
-    if value < least:
-        raise CampaignError(f"{option} must be at least {least}, got {value}")
+def _check_range(option: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise CampaignError(f"{option} must be at least {least} and at most {most:,}, got {value}")
 
 
 def _number(word: str) -> float:

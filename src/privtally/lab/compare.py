@@ -7,7 +7,6 @@ exactly, wherever the table of different records is small enough for that.
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -17,8 +16,9 @@ from privtally.campaign import phase1_people
 from privtally.channel import Keep
 from privtally.client import respond_many
 from privtally.counts import Counts, WholeReports, count, from_whole
-from privtally.errors import PrivtallyError
+from privtally.errors import CampaignError, EstimateError
 from privtally.estimation import Phase, estimate
+from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Tensor, marginals, resample, split_table, table_of
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import Fills, pivot_whole, private_pivots, spl_whole
@@ -26,11 +26,12 @@ from privtally.learning import learn
 from privtally.mechanisms import Pivot, Sample, Split
 from privtally.names import METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
 from privtally.plan import Plan, design
-from privtally.schema import Records, Schema
+from privtally.schema import Records
 from privtally.simplex import project_to_simplex
 
 EXACT_CELLS = 1 << 16
-"""Tables with more different records than this are simulated user by user."""
+"""Schemas with more possible records than this are simulated user by user."""
+MOST_USERS_ONE_BY_ONE = 10_000_000
 
 SIMPLEX = "+simplex"
 ALL_METHODS: tuple[str, ...] = tuple(name for method in METHODS for name in (method, method + SIMPLEX))
@@ -57,10 +58,14 @@ class Comparison:
     epsilon: float
     mse: float
     standard_error: float | None
+    without_answer: int = 0
+    """Runs whose reports could not be estimated from, scored as if every label were equally likely."""
 
     def body(self) -> dict[str, Any]:
         """The comparison as plain values."""
-        return asdict(self)
+        body = asdict(self)
+        del body["without_answer"]
+        return body
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,6 @@ class Study:
         """How many people each campaign asks."""
         return self.users or len(self.records)
 
-    @property
-    def first_phase(self) -> int:
-        """How many of them are asked in Phase I of two."""
-        return phase1_people(self.people, self.phase1_share)
-
 
 def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
     """Every mechanism once, Corr-RR once for each rule."""
@@ -91,13 +91,16 @@ def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
     ]
 
 
-def possible(schema: Schema, mechanism: MechanismName, epsilon: float) -> str | None:
-    """Why a mechanism cannot ask this schema, or None if it can."""
-    try:
-        design(schema, epsilon, mechanism)
-    except PrivtallyError as refusal:
-        return str(refusal)
-    return None
+def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> None:
+    """Refuse a mechanism that cannot ask these people these questions."""
+    design(study.records.schema, epsilon, mechanism)
+    if mechanism in TWO_PHASE:
+        phase1_people(study.people, study.phase1_share)
+    if math.prod(study.records.schema.sizes) > EXACT_CELLS and study.people > MOST_USERS_ONE_BY_ONE:
+        raise CampaignError(
+            f"with more than {EXACT_CELLS:,} possible records people are simulated one by one, "
+            f"at most {MOST_USERS_ONE_BY_ONE:,} of them; ask for fewer, or merge labels"
+        )
 
 
 def compare(
@@ -111,17 +114,7 @@ def compare(
 ) -> list[Comparison]:
     """Every variant under every method at every budget, the best first; the seed alone decides every number."""
     jobs = [(study, variant, epsilon, tuple(methods)) for epsilon in epsilons for variant in chosen]
-    found: list[list[Comparison]] = [[] for _ in jobs]
-    if workers == 1:
-        for done, job in enumerate(jobs, start=1):
-            found[done - 1] = _study(*job)
-            advance(done)
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            running = {pool.submit(_study, *job): place for place, job in enumerate(jobs)}
-            for done, future in enumerate(as_completed(running), start=1):
-                found[running[future]] = future.result()
-                advance(done)
+    found = run_jobs(_study, jobs, workers, advance)
     rows = [row for rows in found for row in rows]
     return sorted(rows, key=lambda row: (row.epsilon, row.mse))
 
@@ -129,22 +122,31 @@ def compare(
 def _study(study: Study, variant: Variant, epsilon: float, methods: Sequence[str]) -> list[Comparison]:
     """One variant at one budget: all its runs, under every method."""
     errors: dict[str, list[float]] = {method: [] for method in methods}
+    without_answer = 0
     for phases, truth in _campaigns(study, variant, epsilon):
+        answered = True
         for method in METHODS:
             if method in errors or method + SIMPLEX in errors:
-                _score(errors, phases, method, truth)
+                answered &= _score(errors, phases, method, truth)
+        without_answer += not answered
     return [
-        Comparison(variant.mechanism, variant.rule, method, epsilon, *_mean_and_error(errors[method]))
+        Comparison(variant.mechanism, variant.rule, method, epsilon, *_mean_and_error(errors[method]), without_answer)
         for method in methods
     ]
 
 
-def _score(errors: dict[str, list[float]], phases: list[Phase], method: Method, truth: Sequence[Any]) -> None:
-    found = [np.array(attribute.frequencies) for attribute in estimate(phases, method).attributes.values()]
+def _score(errors: dict[str, list[float]], phases: list[Phase], method: Method, truth: Sequence[Any]) -> bool:
+    """Add a run's errors; False if there was no estimate and the guess "all labels alike" was scored."""
+    try:
+        attributes = estimate(phases, method).attributes.values()
+        found, answered = [np.array(attribute.frequencies) for attribute in attributes], True
+    except EstimateError:
+        found, answered = [np.full(len(values), 1 / len(values)) for values in truth], False
     if method in errors:
         errors[method].append(_error(found, truth))
     if method + SIMPLEX in errors:
         errors[method + SIMPLEX].append(_error([project_to_simplex(values) for values in found], truth))
+    return answered
 
 
 def _error(found: Sequence[Any], truth: Sequence[Any]) -> float:
@@ -168,15 +170,15 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
 class _Collector(Protocol[People]):
     """People, and the counts of their reports."""
 
-    def people(self, run: int) -> tuple[People, People]:
-        """The people of both phases."""
+    def everybody(self) -> People:
+        """The people of one run."""
         ...
 
-    def all(self, people: tuple[People, People]) -> People:
-        """Both phases' people together."""
+    def phases(self, first: int) -> tuple[People, People]:
+        """The people of one run, so many of them chosen at random for Phase I."""
         ...
 
-    def truth(self, people: tuple[People, People]) -> list[Any]:
+    def truth(self, *parts: People) -> list[Any]:
         """The true frequencies of every attribute among them."""
         ...
 
@@ -189,16 +191,16 @@ def _run(
     collector: _Collector[People], study: Study, variant: Variant, epsilon: float
 ) -> Iterator[tuple[list[Phase], list[Any]]]:
     first = design(study.records.schema, epsilon, variant.mechanism)
-    for run in range(study.runs):
-        people = collector.people(run)
+    for _ in range(study.runs):
         if variant.mechanism not in TWO_PHASE:
-            yield [(first, collector.count(first, collector.all(people)))], collector.truth(people)
+            people = collector.everybody()
+            yield [(first, collector.count(first, people))], collector.truth(people)
             continue
-        one, two = people
-        counts = collector.count(first, one)
-        users = study.people - study.first_phase
+        people_1, people_2 = collector.phases(phase1_people(study.people, study.phase1_share))
+        counts = collector.count(first, people_1)
+        users = study.people - counts.reports
         second = learn(first, counts, rule=variant.rule or RULES[0], phase2_users=users)
-        yield [(first, counts), (second, collector.count(second, two))], collector.truth(people)
+        yield [(first, counts), (second, collector.count(second, people_2))], collector.truth(people_1, people_2)
 
 
 class _Exact:
@@ -206,26 +208,29 @@ class _Exact:
 
     def __init__(self, study: Study, generator: np.random.Generator) -> None:
         self._generator = generator
-        table = table_of(study.records)
-        if study.users is None:
-            tables = np.broadcast_to(table, (study.runs, *table.shape))
-            self._first, self._second = split_table(tables, study.first_phase, generator)
-        else:  # people drawn with replacement need no splitting: each phase draws its own
-            self._first = resample(table, study.first_phase, study.runs, generator)
-            self._second = resample(table, study.users - study.first_phase, study.runs, generator)
+        self._users = study.users
+        self._table = table_of(study.records)
 
-    def people(self, run: int) -> tuple[Tensor, Tensor]:
-        return self._first[run], self._second[run]
+    def everybody(self) -> Tensor:
+        return self._table if self._users is None else self._drawn(self._users)
 
-    def all(self, people: tuple[Tensor, Tensor]) -> Tensor:
-        return people[0] + people[1]
+    def phases(self, first: int) -> tuple[Tensor, Tensor]:
+        if self._users is None:
+            one, two = split_table(self._table[None], first, self._generator)
+            return one[0], two[0]
+        # People drawn with replacement need no splitting: each phase draws its own.
+        return self._drawn(first), self._drawn(self._users - first)
 
-    def truth(self, people: tuple[Tensor, Tensor]) -> list[Any]:
-        everybody = self.all(people)
-        return [margin[0] / everybody.sum() for margin in marginals(everybody[None])]
+    def _drawn(self, people: int) -> Tensor:
+        drawn: Tensor = resample(self._table, people, 1, self._generator)[0]
+        return drawn
 
-    def count(self, plan: Plan, table: Tensor) -> Counts:
-        sampler, tables = plan.sampler, table[None]
+    def truth(self, *parts: Tensor) -> list[Any]:
+        people = sum(parts, start=np.zeros_like(self._table))
+        return [margin[0] / people.sum() for margin in marginals(people[None])]
+
+    def count(self, plan: Plan, people: Tensor) -> Counts:
+        sampler, tables = plan.sampler, people[None]
         if isinstance(sampler, Split):
             return _from_tensor(plan, spl_whole(tables, _scales(sampler.channels), self._generator)[0])
         if isinstance(sampler, Sample):
@@ -243,23 +248,23 @@ class _UserByUser:
         self._generator = np.random.default_rng(seed)
         self._source = seeded(seed)
 
-    def people(self, run: int) -> tuple[Records, Records]:  # noqa: ARG002  # every run draws anew
+    def everybody(self) -> Records:
         study = self._study
         if study.users is None:
-            order = self._generator.permutation(len(study.records))
-        else:
-            order = self._generator.integers(0, len(study.records), study.users)
-        one, two = order[: study.first_phase], order[study.first_phase :]
-        return self._chosen(one), self._chosen(two)
+            return study.records
+        return self._chosen(study.records, self._generator.integers(0, len(study.records), study.users))
 
-    def _chosen(self, places: Any) -> Records:
-        return Records(self._study.records.schema, self._study.records.codes[places])
+    def phases(self, first: int) -> tuple[Records, Records]:
+        people = self.everybody()
+        order = self._generator.permutation(len(people))
+        return self._chosen(people, order[:first]), self._chosen(people, order[first:])
 
-    def all(self, people: tuple[Records, Records]) -> Records:
-        return Records(people[0].schema, np.concatenate([part.codes for part in people]))
+    def _chosen(self, people: Records, places: Any) -> Records:
+        return Records(people.schema, people.codes[places])
 
-    def truth(self, people: tuple[Records, Records]) -> list[Any]:
-        return [np.array(values) for values in self.all(people).frequencies().values()]
+    def truth(self, *parts: Records) -> list[Any]:
+        people = Records(parts[0].schema, np.concatenate([part.codes for part in parts]))
+        return [np.array(values) for values in people.frequencies().values()]
 
     def count(self, plan: Plan, people: Records) -> Counts:
         return count(plan, respond_many(plan, people, self._source).codes)

@@ -29,7 +29,9 @@ def draw_errors(panels: Sequence[Panel], results: Sequence[Result]) -> "Figure":
         mine = [result for result in results if _belongs(result, panel)]
         for method in panel.methods:
             points = [result for result in mine if result.method == method]
-            _draw_method(axis, method, points)
+            # A little beside one another, so that equal errors do not hide each other.
+            beside = (panel.methods.index(method) - len(panel.methods) / 2 + 0.5) * 0.02 * (panel.x[1] - panel.x[0]) * 4
+            _draw_method(axis, method, points, beside)
         axis.set_yscale("log")
         axis.set_xticks(panel.x)
         axis.set_xticks([], minor=True)
@@ -50,9 +52,9 @@ def draw_errors(panels: Sequence[Panel], results: Sequence[Result]) -> "Figure":
     return figure
 
 
-def _draw_method(axis: Any, method: str, points: Sequence[Result]) -> None:
+def _draw_method(axis: Any, method: str, points: Sequence[Result], beside: float) -> None:
     style = STYLES[method]
-    x = [point.x for point in points]
+    x = [point.x + beside for point in points]
     axis.errorbar(
         x,
         [point.mse for point in points],
@@ -63,7 +65,7 @@ def _draw_method(axis: Any, method: str, points: Sequence[Result]) -> None:
         label=method,
         **style,
     )
-    known = [(point.x, point.published) for point in points if point.published is not None]
+    known = [(point.x + beside, point.published) for point in points if point.published is not None]
     if known:
         axis.plot(
             [place for place, _ in known],

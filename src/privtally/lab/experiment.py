@@ -23,6 +23,9 @@ from privtally.lab.simulate import (
 from privtally.learning import COPY_RULES
 from privtally.names import Rule
 
+BLOCK_CELLS = 1 << 20
+"""How many records' counts are held at once, over all runs of a block."""
+
 PaperMethod = Literal["SPL", "RS+FD", "RS+RFD", "Corr-RR"]
 PAPER_METHODS: tuple[PaperMethod, ...] = ("SPL", "RS+FD", "RS+RFD", "Corr-RR")
 
@@ -47,7 +50,7 @@ class Setting:
     def describe(self) -> dict[str, Any]:
         """Every convention by name."""
         if isinstance(self.population, str):
-            population: dict[str, Any] = {"dataset": self.population}
+            population: dict[str, Any] = {"dataset": self.population, "sampling": "the authors' rows, split at random"}
         else:
             population = {
                 "dataset": self.population.kind,
@@ -64,6 +67,10 @@ class Setting:
             "epsilon": self.epsilon,
             "phase1_share": self.phase1_share,
             "rule": self.rule,
+            "budget": "nominal epsilon for every method",
+            "phase1": "SPL, raw",
+            "phases": "weighted by their numbers of people",
+            "rs_rfd_priors": "Phase I clipped at 0 and divided by its sum",
             "rs_rfd_phase2": "clipped to [0, 1] and divided by its sum" if self.clip_rs_rfd else "raw",
         }
 
@@ -75,7 +82,29 @@ def run_errors(
     generator: np.random.Generator,
     table: Tensor | None = None,
 ) -> Mapping[PaperMethod, Floats]:
-    """The mean squared error of each method in each run; `table` are the records of a real dataset."""
+    """The mean squared error of each method in each run; `table` are the records of a real dataset.
+
+    Runs are simulated in blocks, so that memory does not grow with their number.
+    """
+    if isinstance(setting.population, Synthetic):
+        cells = setting.population.size**setting.population.attributes
+    else:
+        assert table is not None
+        cells = table.size
+    block = max(BLOCK_CELLS // cells, 1)
+    parts = [
+        _run_block(setting, methods, min(block, runs - start), generator, table) for start in range(0, runs, block)
+    ]
+    return {method: np.concatenate([part[method] for part in parts]) for method in methods}
+
+
+def _run_block(
+    setting: Setting,
+    methods: Sequence[PaperMethod],
+    runs: int,
+    generator: np.random.Generator,
+    table: Tensor | None,
+) -> Mapping[PaperMethod, Floats]:
     first, second = setting.phases
     if isinstance(setting.population, Synthetic):
         people_1, people_2 = split_synthetic(setting.population, first, second, runs, generator)

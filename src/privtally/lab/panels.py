@@ -123,6 +123,10 @@ def _by_correlation(choice: Choice, figure: int, kind: str) -> list[Panel]:
     ]
 
 
+FIGURE_10_RUNS = 8
+"""What the jagged curves of Figure 10 look like."""
+
+
 def _by_share(choice: Choice, figure: int, kind: str) -> list[Panel]:
     population = choice.synthetic(kind, 2, 0.1, "uniform")
     return [
@@ -133,6 +137,7 @@ def _by_share(choice: Choice, figure: int, kind: str) -> list[Panel]:
             "phase1_percent",
             (10.0, 20.0, 30.0, 40.0, 50.0),
             lambda x, epsilon=epsilon: choice.setting(population, 20_000, epsilon, x / 100),  # type: ignore[misc]
+            published_runs=FIGURE_10_RUNS if figure == 10 else 50,
         )
         for letter, epsilon in zip("abc", THREE_EPSILONS, strict=True)
     ]

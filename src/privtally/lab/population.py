@@ -6,7 +6,6 @@ have it (a table). Nothing here grows with the number of people.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -91,10 +90,11 @@ class Synthetic:
 
     def draw_laws(self, runs: int, generator: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
         """The different laws that `runs` populations may have, and which of them each one has."""
-        if self.kind == "SynA" or self.parent == "user":
+        if self.kind == "SynA" or self.parent == "user" or self.attributes == 1:
             return self.law()[None], np.zeros(runs, dtype=np.int64)
-        trees = list(product(*(range(own) for own in range(1, self.attributes))))
-        return np.array([self.law(tree) for tree in trees]), generator.integers(0, len(trees), runs)
+        parents = [generator.integers(0, own, runs) for own in range(1, self.attributes)]
+        trees, which = np.unique(np.column_stack(parents), axis=0, return_inverse=True)
+        return np.array([self.law(tree) for tree in trees.tolist()]), which.ravel()
 
 
 def _along(copying: Floats, parent: int, own: int) -> Floats:

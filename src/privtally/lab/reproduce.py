@@ -3,7 +3,6 @@
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from privtally.errors import DocumentError
 from privtally.lab.datasets import load_dataset
 from privtally.lab.experiment import PaperMethod, run_errors
 from privtally.lab.panels import REAL, Conventions, Panel, panels
+from privtally.lab.parallel import run_jobs
 from privtally.lab.population import table_of
 from privtally.lab.published import published_error
 
@@ -35,6 +35,11 @@ class Result:
     standard_error: float | None
     published: float | None
     z: float | None
+
+    @property
+    def figure(self) -> str:
+        """The figure or table that the result belongs to."""
+        return self.id.rstrip("abc")
 
     def body(self) -> dict[str, Any]:
         """The result as plain values."""
@@ -79,18 +84,7 @@ def reproduce(
         if panel.id in wanted
         for place in range(len(panel.x))
     ]
-    found: dict[tuple[int, int], list[Result]] = {}
-    if workers == 1 or len(jobs) == 1:
-        for done, job in enumerate(jobs, start=1):
-            found[job[:2]] = _point(*job)
-            advance(done)
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            running = {pool.submit(_point, *job): job[:2] for job in jobs}
-            for done, future in enumerate(as_completed(running), start=1):
-                found[running[future]] = future.result()
-                advance(done)
-    return [result for job in jobs for result in found[job[:2]]]
+    return [result for results in run_jobs(_point, jobs, workers, advance) for result in results]
 
 
 def point_count(ids: Iterable[str]) -> int:
@@ -109,7 +103,7 @@ def _point(
     if isinstance(setting.population, str):
         table = table_of(load_dataset(setting.population, directory))
     errors = run_errors(setting, panel.methods, runs, _generator(seed, panel, x, conventions), table)
-    return [_result(panel, x, method, errors[method], conventions) for method in panel.methods]
+    return [_result(panel, x, method, errors[method], conventions, seed) for method in panel.methods]
 
 
 def _generator(seed: int, panel: Panel, x: float, conventions: Conventions) -> np.random.Generator:
@@ -118,12 +112,13 @@ def _generator(seed: int, panel: Panel, x: float, conventions: Conventions) -> n
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
 
 
-def _result(panel: Panel, x: float, method: PaperMethod, errors: Any, conventions: Conventions) -> Result:
+def _result(panel: Panel, x: float, method: PaperMethod, errors: Any, conventions: Conventions, seed: int) -> Result:
     setting = panel.setting(x)
     described = {
         **setting.describe(),
         "conventions": conventions,
         "runs": len(errors),
+        "seed": seed,
         "published_runs": panel.published_runs,
     }
     mean = float(np.mean(errors))
