@@ -1,0 +1,163 @@
+"""An empirical auditor for black boxes: a lower bound on ε, from samples alone.
+
+Part of the draws look for two records and a few events (sets of whole reports) whose probabilities differ most; the
+rest are drawn afresh and bound the ratio of those probabilities by Clopper and Pearson's intervals. What was looked at
+never touches what is tested, so that the bound holds whatever the search found: if it exceeds ε, the black box is not
+ε-private, but for the stated chance.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Literal
+
+from privtally.privacy.binomial import lower_bound, upper_bound
+
+Codes = tuple[int, ...]
+Sampler = Callable[[Codes, int], Sequence[Hashable]]
+"""(record, how many) -> that many reports, drawn independently."""
+
+PAIR_SEARCH, EVENT_SEARCH = 0.04, 0.2
+"""The shares of all draws that go into looking for a pair, and then for events."""
+LARGEST_EVENT = 64
+CANDIDATES = 2
+"""How many events are tested; each gets its part of the chance to be wrong."""
+RARE = 0.1
+"""An event that is rarer than this is tested by pairs of draws of which one alone hits it."""
+
+By = Literal["count", "agreement", "report"]
+
+LUCK: Mapping[By, float] = {"count": 0.0, "agreement": 1.0, "report": 2.5}
+"""Standard errors to distrust an event by: among many reports one looks good by luck, among few counts hardly any."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of reports: those listed, or those that agree with the two records as listed.
+
+    An agreement has a mark for each attribute: "x" where the report agrees with the first record, "y" where it agrees
+    with the other one, "-" where with neither; a count says only how many of each. They pool reports that a mechanism
+    hardly tells apart.
+    """
+
+    by: By
+    marks: frozenset[Hashable]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A lower bound on ε that holds at the confidence, and the pair and event that show it."""
+
+    epsilon: float
+    confidence: float
+    record: Codes
+    other_record: Codes
+    event: Event
+    draws: int
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    promise: float
+    rare: bool
+    event: Event
+
+
+def one_by_one(respond: Callable[[Codes], Hashable]) -> Sampler:
+    """A sampler from a function that gives one report."""
+    return lambda record, count: [respond(record) for _ in range(count)]
+
+
+def attack(sampler: Sampler, sizes: Sequence[int], draws: int, confidence: float = 0.95) -> Finding:
+    """The largest ε that samples prove at the confidence, with so many draws in all."""
+    for_pair, for_event = int(draws * PAIR_SEARCH), int(draws * EVENT_SEARCH)
+    each = (draws - for_pair - for_event) // 2
+    pair = _best_pair(sampler, sizes, for_pair)
+    seen = [sampler(record, max(for_event // 2, 1)) for record in pair]
+    candidates = _candidates(seen, pair, each)[:CANDIDATES]
+    fresh = [sampler(record, each) for record in pair]
+    chance = (1 - confidence) / len(candidates)
+    bounds = [_bound(candidate, fresh, pair, chance) for candidate in candidates]
+    best = max(range(len(candidates)), key=bounds.__getitem__)
+    return Finding(max(bounds[best], 0.0), confidence, *pair, candidates[best].event, draws)
+
+
+def candidate_pairs(sizes: Sequence[int]) -> list[tuple[Codes, Codes]]:
+    """Pairs that differ in the first 1, 2 … d attributes, in each one alone, and at the far ends; both ways round."""
+    attributes = range(len(sizes))
+    zero = tuple(0 for _ in sizes)
+    others = [tuple(int(own < differing) for own in attributes) for differing in range(1, len(sizes) + 1)]
+    others += [tuple(int(own == alone) for own in attributes) for alone in attributes]
+    others.append(tuple(size - 1 for size in sizes))
+    pairs = [(zero, other) for other in dict.fromkeys(others)]
+    return pairs + [(two, one) for one, two in pairs]
+
+
+def _bound(
+    candidate: _Candidate, samples: Sequence[Sequence[Hashable]], pair: tuple[Codes, Codes], chance: float
+) -> float:
+    """A lower bound on the logarithm of the event's two probabilities' ratio, wrong with at most the chance."""
+    event = candidate.event
+    one, two = ([mark in event.marks for mark in _marks(event.by, sample, pair)] for sample in samples)
+    draws, hits, misses = len(one), sum(one), sum(two)
+    if not candidate.rare:
+        likely, unlikely = lower_bound(hits, draws, chance / 2), upper_bound(misses, draws, chance / 2)
+        return log(likely / unlikely) if likely > 0 else 0.0
+    # Among pairs of draws of which one alone hits, the share that is the first record's tells the odds ratio exactly;
+    # the ratio of the probabilities is at least that times the first one's chance to miss.
+    alone = sum(hit and not miss for hit, miss in zip(one, two, strict=True))
+    other_alone = sum(miss and not hit for hit, miss in zip(one, two, strict=True))
+    share = lower_bound(alone, alone + other_alone, 0.9 * chance)
+    missing = 1 - upper_bound(hits, draws, 0.1 * chance)
+    return log(share / (1 - share) * missing) if 0 < share < 1 and missing > 0 else 0.0
+
+
+def _best_pair(sampler: Sampler, sizes: Sequence[int], draws: int) -> tuple[Codes, Codes]:
+    pairs = candidate_pairs(sizes)
+    records = list(dict.fromkeys(record for pair in pairs for record in pair))
+    share = max(draws // len(records), 1)
+    seen = {record: sampler(record, share) for record in records}
+    return max(pairs, key=lambda pair: _candidates([seen[record] for record in pair], pair, share)[0].promise)
+
+
+def _candidates(samples: Sequence[Sequence[Hashable]], pair: tuple[Codes, Codes], planned: int) -> list[_Candidate]:
+    """Events, the one that promises the best bound at the planned number of draws first."""
+    found = []
+    for by in LUCK:
+        one, two = (Counter(_marks(by, sample, pair)) for sample in samples)
+        found += _unions(by, one, two, len(samples[0]), planned)
+    return sorted(found, key=lambda candidate: candidate.promise, reverse=True)
+
+
+def _unions(by: By, one: Counter[Hashable], two: Counter[Hashable], seen: int, planned: int) -> list[_Candidate]:
+    """The marks that speak most for the first record, one by one together."""
+    ranked = sorted(one, key=lambda mark: (one[mark] + 0.5) / (two[mark] + 2), reverse=True)
+    found = []
+    hits = misses = 0
+    for size, mark in enumerate(ranked[:LARGEST_EVENT], start=1):
+        hits, misses = hits + one[mark], misses + two[mark]
+        first, second = (hits + 0.5) / (seen + 1), (misses + 0.5) / (seen + 1)
+        noise = 2 * ((1 / first + 1 / second) / planned) ** 0.5
+        luck = LUCK[by] * (1 / (misses + 0.5)) ** 0.5
+        event = Event(by, frozenset(ranked[:size]))
+        found.append(_Candidate(log(first / second) - noise - luck, first < RARE, event))
+    return found
+
+
+def _marks(by: By, reports: Sequence[Hashable], pair: tuple[Codes, Codes]) -> Sequence[Hashable]:
+    """Reports as an event sees them; a report that is no tuple of codes stands for itself."""
+    if by == "report":
+        return reports
+    agreements = [
+        _agreement(report, *pair) if isinstance(report, tuple) and len(report) == len(pair[0]) else report
+        for report in reports
+    ]
+    if by == "agreement":
+        return agreements
+    return ["".join(sorted(mark)) if isinstance(mark, str) else mark for mark in agreements]
+
+
+def _agreement(report: Codes, record: Codes, other: Codes) -> str:
+    codes = zip(report, record, other, strict=True)
+    return "".join("x" if code == one else "y" if code == two else "-" for code, one, two in codes)
