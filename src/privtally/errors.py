@@ -9,6 +9,7 @@
     ├── EstimateError     the counts cannot be turned into frequencies
     ├── LearningError     Phase I cannot give Phase II its parameters
     ├── CampaignError     a campaign is asked for a step it cannot take now
+    ├── LedgerError       a participant's own limits forbid an answer
     └── DocumentError     a file is missing, unreadable or of another kind
 
 Each carries one sentence: what is wrong, where, and what to do about it. All of them are `ValueError`s, so that
@@ -50,6 +51,10 @@ class LearningError(PrivtallyError):
 
 class CampaignError(PrivtallyError):
     """A campaign is asked for a step it cannot take now."""
+
+
+class LedgerError(PrivtallyError):
+    """A participant's own limits forbid an answer."""
 
 
 class DocumentError(PrivtallyError):
