@@ -81,3 +81,10 @@ def test_the_example_data_is_what_its_script_writes(tmp_path: Path) -> None:
 
 def test_the_version_is_in_the_changelog() -> None:
     assert f"## {privtally.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_tests_that_a_page_names_exist() -> None:
+    for page in PAGES:
+        for name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
+            assert (ROOT / name[0]).exists(), f"{page.name} names {name[0]}"
+            assert not name[1] or f"def {name[1]}(" in (ROOT / name[0]).read_text(), f"{page.name} names {name[1]}"
