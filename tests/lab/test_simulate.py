@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privtally.client import respond_many
-from privtally.lab.compare import _from_answers, _from_tensor, _matrices, _scales
+from privtally.lab.collectors import from_answers, from_tensor, matrices, scales
 from privtally.lab.population import marginals, split_table
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import pivot_one_way, pivot_whole, private_pivots, spl_one_way, spl_whole
@@ -60,9 +60,9 @@ def sampled(plan: Plan, tables: np.ndarray, generator: np.random.Generator) -> n
     """The counts of whole reports, (run, attribute, attribute …)."""
     sampler = plan.sampler
     if isinstance(sampler, Split):
-        return spl_whole(tables, _scales(sampler.channels), generator)
+        return spl_whole(tables, scales(sampler.channels), generator)
     assert isinstance(sampler, Pivot)
-    return pivot_whole(private_pivots(tables, _scales(sampler.channels), generator), _matrices(sampler), generator)
+    return pivot_whole(private_pivots(tables, scales(sampler.channels), generator), matrices(sampler), generator)
 
 
 @pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "smp"])
@@ -100,7 +100,7 @@ def test_smp_counts_have_the_law_of_counting_users() -> None:
     assert isinstance(plan.sampler, Sample)
     mean, covariance, reports = theory(plan, table)
     tables = np.broadcast_to(table, (RUNS, 2, 3))
-    private = private_pivots(tables, _scales(plan.sampler.channels), np.random.default_rng(1))
+    private = private_pivots(tables, scales(plan.sampler.channels), np.random.default_rng(1))
     # In the order of the reports: q1 answered and q0 not asked comes after q0 answered.
     assert reports == [(0, 3), (1, 3), (2, 0), (2, 1), (2, 2)]
     assert agrees(np.hstack(private), mean, covariance)
@@ -118,11 +118,11 @@ def test_one_way_counts_have_the_law_of_counting_users(mechanism: MechanismName)
     tables, generator = np.broadcast_to(table, (RUNS, *shape)), np.random.default_rng(4)
     sampler = plan.sampler
     if isinstance(sampler, Split):
-        counts = spl_one_way(tables, _scales(sampler.channels), generator)
+        counts = spl_one_way(tables, scales(sampler.channels), generator)
     else:
         assert isinstance(sampler, Pivot)
-        private = private_pivots(tables, _scales(sampler.channels), generator)
-        counts = pivot_one_way(private, _matrices(sampler), generator)
+        private = private_pivots(tables, scales(sampler.channels), generator)
+        counts = pivot_one_way(private, matrices(sampler), generator)
     assert agrees(np.hstack(counts), one_way @ mean, one_way @ covariance @ one_way.T)
 
 
@@ -145,8 +145,8 @@ def test_a_billion_people_cost_what_a_thousand_do(mechanism: MechanismName) -> N
     table = TABLES[shape][None] * 10**8
     generator = np.random.default_rng(1)
     if isinstance(plan.sampler, Sample):
-        counts = _from_answers(plan, private_pivots(table, _scales(plan.sampler.channels), generator))
+        counts = from_answers(plan, private_pivots(table, scales(plan.sampler.channels), generator))
     else:
-        counts = _from_tensor(plan, sampled(plan, table, generator)[0])
+        counts = from_tensor(plan, sampled(plan, table, generator)[0])
     assert counts.reports == table.sum()
     assert [int(margin.sum()) for margin in marginals(table)] == [table.sum()] * 2

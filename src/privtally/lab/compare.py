@@ -8,24 +8,18 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
 from privtally.campaign import phase1_people
-from privtally.channel import Keep
-from privtally.client import respond_many
-from privtally.counts import Counts, WholeReports, count, from_whole
 from privtally.errors import CampaignError, EstimateError
 from privtally.estimation import Phase, estimate
+from privtally.lab.collectors import Collector, Exact, People, UserByUser
 from privtally.lab.parallel import run_jobs
-from privtally.lab.population import Tensor, marginals, resample, split_table, table_of
-from privtally.lab.seed import seeded
-from privtally.lab.simulate import Fills, pivot_whole, private_pivots, spl_whole
 from privtally.learning import learn
-from privtally.mechanisms import Pivot, Sample, Split
 from privtally.names import METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
-from privtally.plan import Plan, design
+from privtally.plan import design
 from privtally.schema import Records
 from privtally.simplex import project_to_simplex
 
@@ -35,9 +29,6 @@ MOST_USERS_ONE_BY_ONE = 10_000_000
 
 SIMPLEX = "+simplex"
 ALL_METHODS: tuple[str, ...] = tuple(name for method in METHODS for name in (method, method + SIMPLEX))
-
-
-People = TypeVar("People")
 
 
 @dataclass(frozen=True)
@@ -163,32 +154,13 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
     name = f"{study.seed} {variant} {epsilon!r}"
     digest = hashlib.sha256(name.encode()).digest()
     if math.prod(study.records.schema.sizes) <= EXACT_CELLS:
-        return _run(_Exact(study, np.random.default_rng(int.from_bytes(digest))), study, variant, epsilon)
-    return _run(_UserByUser(study, int.from_bytes(digest[:8])), study, variant, epsilon)
-
-
-class _Collector(Protocol[People]):
-    """People, and the counts of their reports."""
-
-    def everybody(self) -> People:
-        """The people of one run."""
-        ...
-
-    def phases(self, first: int) -> tuple[People, People]:
-        """The people of one run, so many of them chosen at random for Phase I."""
-        ...
-
-    def truth(self, *parts: People) -> list[Any]:
-        """The true frequencies of every attribute among them."""
-        ...
-
-    def count(self, plan: Plan, people: People) -> Counts:
-        """The counts of their reports to a plan."""
-        ...
+        exact = Exact(study.records, study.users, np.random.default_rng(int.from_bytes(digest)))
+        return _run(exact, study, variant, epsilon)
+    return _run(UserByUser(study.records, study.users, int.from_bytes(digest[:8])), study, variant, epsilon)
 
 
 def _run(
-    collector: _Collector[People], study: Study, variant: Variant, epsilon: float
+    collector: Collector[People], study: Study, variant: Variant, epsilon: float
 ) -> Iterator[tuple[list[Phase], list[Any]]]:
     first = design(study.records.schema, epsilon, variant.mechanism)
     for _ in range(study.runs):
@@ -201,104 +173,3 @@ def _run(
         users = study.people - counts.reports
         second = learn(first, counts, rule=variant.rule or RULES[0], phase2_users=users)
         yield [(first, counts), (second, collector.count(second, people_2))], collector.truth(people_1, people_2)
-
-
-class _Exact:
-    """People as tables of different records; counts from multinomials."""
-
-    def __init__(self, study: Study, generator: np.random.Generator) -> None:
-        self._generator = generator
-        self._users = study.users
-        self._table = table_of(study.records)
-
-    def everybody(self) -> Tensor:
-        return self._table if self._users is None else self._drawn(self._users)
-
-    def phases(self, first: int) -> tuple[Tensor, Tensor]:
-        if self._users is None:
-            one, two = split_table(self._table[None], first, self._generator)
-            return one[0], two[0]
-        # People drawn with replacement need no splitting: each phase draws its own.
-        return self._drawn(first), self._drawn(self._users - first)
-
-    def _drawn(self, people: int) -> Tensor:
-        drawn: Tensor = resample(self._table, people, 1, self._generator)[0]
-        return drawn
-
-    def truth(self, *parts: Tensor) -> list[Any]:
-        people = sum(parts, start=np.zeros_like(self._table))
-        return [margin[0] / people.sum() for margin in marginals(people[None])]
-
-    def count(self, plan: Plan, people: Tensor) -> Counts:
-        sampler, tables = plan.sampler, people[None]
-        if isinstance(sampler, Split):
-            return _from_tensor(plan, spl_whole(tables, _scales(sampler.channels), self._generator)[0])
-        if isinstance(sampler, Sample):
-            return _from_answers(plan, private_pivots(tables, _scales(sampler.channels), self._generator))
-        assert isinstance(sampler, Pivot)
-        private = private_pivots(tables, _scales(sampler.channels), self._generator)
-        return _from_tensor(plan, pivot_whole(private, _matrices(sampler), self._generator)[0])
-
-
-class _UserByUser:
-    """People as records; counts from privatising each of them."""
-
-    def __init__(self, study: Study, seed: int) -> None:
-        self._study = study
-        self._generator = np.random.default_rng(seed)
-        self._source = seeded(seed)
-
-    def everybody(self) -> Records:
-        study = self._study
-        if study.users is None:
-            return study.records
-        return self._chosen(study.records, self._generator.integers(0, len(study.records), study.users))
-
-    def phases(self, first: int) -> tuple[Records, Records]:
-        people = self.everybody()
-        order = self._generator.permutation(len(people))
-        return self._chosen(people, order[:first]), self._chosen(people, order[first:])
-
-    def _chosen(self, people: Records, places: Any) -> Records:
-        return Records(people.schema, people.codes[places])
-
-    def truth(self, *parts: Records) -> list[Any]:
-        people = Records(parts[0].schema, np.concatenate([part.codes for part in parts]))
-        return [np.array(values) for values in people.frequencies().values()]
-
-    def count(self, plan: Plan, people: Records) -> Counts:
-        return count(plan, respond_many(plan, people, self._source).codes)
-
-
-def _scales(channels: Sequence[Keep]) -> list[float]:
-    return [float(channel.scale) for channel in channels]
-
-
-def _matrices(sampler: Pivot) -> Fills:
-    """Each fill as a matrix: what it does to each certain code."""
-    sizes = sampler.sizes
-    return [
-        [
-            None if pivot == other else sampler.fills[pivot][other].push(np.eye(sizes[pivot]))
-            for other in range(len(sizes))
-        ]
-        for pivot in range(len(sizes))
-    ]
-
-
-def _from_tensor(plan: Plan, tensor: Tensor) -> Counts:
-    codes = np.argwhere(tensor)
-    return from_whole(plan.digest, plan.sampler.outputs, WholeReports(codes, tensor[tensor > 0]), 100_000)
-
-
-def _from_answers(plan: Plan, private: Sequence[Tensor]) -> Counts:
-    """SMP: the private pivot is all there is, the rest says "not asked"."""
-    sizes = np.array(plan.sampler.sizes)
-    rows, times = [], []
-    for pivot, margin in enumerate(private):
-        for code in np.flatnonzero(margin[0]):
-            rows.append([*sizes[:pivot], code, *sizes[pivot + 1 :]])
-            times.append(margin[0, code])
-    order = np.lexsort(np.array(rows).T[::-1])
-    whole = WholeReports(np.array(rows, dtype=np.int64)[order], np.array(times, dtype=np.int64)[order])
-    return from_whole(plan.digest, plan.sampler.outputs, whole, 100_000)
