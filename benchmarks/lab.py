@@ -26,9 +26,9 @@ RUNS = 100
 
 def grr(value: int, size: int, keep: float) -> int:
     """Randomized response as it stands in textbooks."""
-    if random.random() < keep:  # noqa: S311  # a benchmark
+    if random.random() < keep:
         return value
-    other = random.randrange(size - 1)  # noqa: S311
+    other = random.randrange(size - 1)
     return other if other < value else other + 1
 
 
@@ -44,11 +44,11 @@ def draw_people(setting: Setting) -> list[list[int]]:
     first = population.first_distribution().tolist()
     people = []
     for _ in range(setting.people):
-        x1 = random.choices(range(population.size), first)[0]  # noqa: S311
+        x1 = random.choices(range(population.size), first)[0]
         row = [x1]
         for _ in range(population.attributes - 1):
-            copied = random.random() < population.correlation  # noqa: S311
-            row.append(x1 if copied else random.randrange(population.size))  # noqa: S311
+            copied = random.random() < population.correlation
+            row.append(x1 if copied else random.randrange(population.size))
         people.append(row)
     return people
 
@@ -73,12 +73,12 @@ def loop_run(setting: Setting) -> None:
     people = draw_people(setting)
     split, whole = keep_probability(setting.epsilon / d, k), keep_probability(setting.epsilon, k)
     estimate([[grr(value, k, split) for value in row] for row in people], split, k)
-    estimate([_pivot(row, k, whole, lambda _private, _own: random.randrange(k)) for row in people], whole, k)  # noqa: S311
+    estimate([_pivot(row, k, whole, lambda _private, _own: random.randrange(k)) for row in people], whole, k)
     first, second = people[: setting.phases[0]], people[setting.phases[0] :]
     phase_1 = estimate([[grr(value, k, split) for value in row] for row in first], split, k)
     priors = [[max(value, 0) for value in row] for row in phase_1]
     estimate(
-        [_pivot(row, k, whole, lambda _, own: random.choices(range(k), priors[own])[0]) for row in second],  # noqa: S311
+        [_pivot(row, k, whole, lambda _, own: random.choices(range(k), priors[own])[0]) for row in second],
         whole,
         k,
     )
@@ -89,14 +89,14 @@ def loop_run(setting: Setting) -> None:
     }
     reports = []
     for row in second:
-        pivot = random.randrange(d)  # noqa: S311
+        pivot = random.randrange(d)
         private = grr(row[pivot], k, whole)
         reports.append([private if own == pivot else grr(private, k, copies[pivot, own]) for own in range(d)])
     estimate(reports, whole, k)
 
 
 def _pivot(row: Sequence[int], size: int, keep: float, fill: Callable[[int, int], int]) -> list[int]:
-    pivot = random.randrange(len(row))  # noqa: S311
+    pivot = random.randrange(len(row))
     private = grr(row[pivot], size, keep)
     return [private if own == pivot else fill(private, own) for own in range(len(row))]
 

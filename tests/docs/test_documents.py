@@ -88,3 +88,8 @@ def test_the_tests_that_a_page_names_exist() -> None:
         for name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
             assert (ROOT / name[0]).exists(), f"{page.name} names {name[0]}"
             assert not name[1] or f"def {name[1]}(" in (ROOT / name[0]).read_text(), f"{page.name} names {name[1]}"
+
+
+def test_the_program_starts_without_what_only_commands_need() -> None:
+    check = "import sys, privtally.cli; sys.exit(bool({'numpy', 'matplotlib', 'cryptography'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -39,7 +39,7 @@ def test_spl() -> None:
     plan = design(schema_of(SIZES), 1.0, "spl")
     counts = some_counts(plan, 1)
     for mine, theirs in zip(reported(counts), frequencies(plan, counts), strict=True):
-        assert debias(mine, float(plan.sampler.channels[0].scale)) == pytest.approx(theirs, abs=1e-12)  # type: ignore[attr-defined]
+        assert debias(mine, float(plan.sampler.channels[0].scale)) == pytest.approx(theirs, abs=1e-12)
 
 
 def test_rs_fd() -> None:
@@ -82,7 +82,7 @@ def test_priors() -> None:
     counts = some_counts(plan, 6)
     priors = learn(plan, counts).priors
     assert priors is not None
-    spl = float(plan.sampler.channels[0].scale)  # type: ignore[attr-defined]
+    spl = float(plan.sampler.channels[0].scale)
     for mine, theirs in zip(reported(counts), priors, strict=True):
         assert normalised(debias(mine, spl)) == pytest.approx(theirs, abs=1e-9)
 

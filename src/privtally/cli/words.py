@@ -80,7 +80,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     mechanism = plan.sampler
     for own, attribute in enumerate(plan.schema.attributes):
-        kept = float(_channels(plan)[own].probability(0, 0))
+        kept = float(mechanism.channels[own].probability(0, 0))
         when = "" if isinstance(mechanism, Split) else " if chosen"
         table.add_row(Text(attribute.name), Text(_list(attribute.labels)), f"{kept:.1%}{when}")
     console.print(table)
@@ -93,11 +93,6 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     if plan.learned is not None:
         rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
         console.print(f"Learned from {plan.learned.reports:,} reports to plan {plan.learned.plan[:12]}…{rule}.")
-
-
-def _channels(plan: Plan) -> Sequence[Any]:
-    channels: Sequence[Any] = plan.sampler.channels  # type: ignore[attr-defined]
-    return channels
 
 
 def _realised(plan: Plan) -> str:

@@ -16,6 +16,7 @@ from privtally.campaign import phase1_people
 from privtally.errors import CampaignError, EstimateError
 from privtally.estimation import Phase, estimate
 from privtally.lab.collectors import Collector, Exact, People, UserByUser
+from privtally.lab.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
 from privtally.learning import learn
 from privtally.names import METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
@@ -134,14 +135,10 @@ def _score(errors: dict[str, list[float]], phases: list[Phase], method: Method, 
     except EstimateError:
         found, answered = [np.full(len(values), 1 / len(values)) for values in truth], False
     if method in errors:
-        errors[method].append(_error(found, truth))
+        errors[method].append(float(mean_squared_error(found, truth)))
     if method + SIMPLEX in errors:
-        errors[method + SIMPLEX].append(_error([project_to_simplex(values) for values in found], truth))
+        errors[method + SIMPLEX].append(float(mean_squared_error(list(map(project_to_simplex, found)), truth)))
     return answered
-
-
-def _error(found: Sequence[Any], truth: Sequence[Any]) -> float:
-    return float(np.mean([np.mean((one - two) ** 2) for one, two in zip(found, truth, strict=True)]))
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:

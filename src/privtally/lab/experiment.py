@@ -120,7 +120,7 @@ def _run_block(
         "RS+RFD": lambda: _two_phases(setting, people_1, people_2, generator, _rs_rfd),
         "Corr-RR": lambda: _two_phases(setting, people_1, people_2, generator, _corr_rr),
     }
-    return {method: _mean_squared_error(simulate[method](), truth) for method in methods}
+    return {method: mean_squared_error(simulate[method](), truth) for method in methods}
 
 
 def debias(reported: Floats, scale: float) -> Floats:
@@ -211,7 +211,7 @@ def _total(count: Tensor) -> Tensor:
     return total
 
 
-def _mean_squared_error(found: Sequence[Floats], truth: Sequence[Floats]) -> Floats:
+def mean_squared_error(found: Sequence[Floats], truth: Sequence[Floats]) -> Floats:
     """The paper's metric: the mean over labels, then over attributes, for each run."""
     errors = [np.mean((one - two) ** 2, axis=-1) for one, two in zip(found, truth, strict=True)]
     mean: Floats = np.mean(errors, axis=0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from privtally.lab.experiment import PAPER_METHODS, PaperMethod, Setting
@@ -13,6 +14,8 @@ EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5)
 THREE_EPSILONS = (0.1, 0.3, 0.5)
 CORRELATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 DIMENSIONS = (2.0, 3.0, 4.0, 5.0, 6.0)
+FIGURE_10_RUNS = 8
+"""What the jagged curves of Figure 10 look like."""
 REAL = {"a": ("Clave", 10_000), "b": ("Mushroom", 8_000), "c": ("Adult", 10_000)}
 
 
@@ -21,13 +24,19 @@ class Panel:
     """One panel of a figure, or one budget's rows of a table."""
 
     id: str
-    key: str
     title: str
     x_name: str
     x: tuple[float, ...]
     setting: Callable[[float], Setting]
     methods: tuple[PaperMethod, ...] = PAPER_METHODS
     published_runs: int = 50
+    rows: str = ""
+    """Which of a table's rows these are, where the panel is not the whole."""
+
+    @property
+    def key(self) -> str:
+        """What names the panel among all."""
+        return f"{self.id}/{self.rows}" if self.rows else self.id
 
     @property
     def figure(self) -> str:
@@ -71,8 +80,8 @@ def panels(conventions: Conventions) -> list[Panel]:
         *_by_dimension(choice, 6, "SynB", 0.9),
         *_by_correlation(choice, 7, "SynA"),
         *_by_correlation(choice, 8, "SynB"),
-        *_by_share(choice, 9, "SynA"),
-        *_by_share(choice, 10, "SynB"),
+        *_by_share(choice, 9, "SynA", published_runs=50),
+        *_by_share(choice, 10, "SynB", published_runs=FIGURE_10_RUNS),
         *_real(choice),
         *_by_dimension(choice, 13, "SynA", 0.1),
         *_by_dimension(choice, 14, "SynB", 0.1),
@@ -80,97 +89,83 @@ def panels(conventions: Conventions) -> list[Panel]:
     ]
 
 
-def _by_epsilon(choice: Choice, figure: int, kind: str, share: float) -> list[Panel]:
+def _three(
+    figure: int,
+    values: Sequence[float],
+    title: str,
+    x_name: str,
+    x: tuple[float, ...],
+    setting: Callable[[float, float], Setting],
+    published_runs: int = 50,
+) -> list[Panel]:
+    """The panels a, b, c of a figure, one for each value; `setting` takes the value and x."""
     return [
         Panel(
             f"fig_{figure}{letter}",
-            f"fig_{figure}{letter}",
-            f"{kind}, ρ = {rho}",
-            "epsilon",
-            EPSILONS,
-            lambda x, rho=rho: choice.setting(choice.synthetic(kind, 4, rho), 20_000, x, share),  # type: ignore[misc]
+            title.format(value),
+            x_name,
+            x,
+            partial(setting, value),
+            published_runs=published_runs,
         )
-        for letter, rho in zip("abc", (0.1, 0.5, 0.9), strict=True)
+        for letter, value in zip("abc", values, strict=True)
     ]
+
+
+def _by_epsilon(choice: Choice, figure: int, kind: str, share: float) -> list[Panel]:
+    def setting(rho: float, x: float) -> Setting:
+        return choice.setting(choice.synthetic(kind, 4, rho), 20_000, x, share)
+
+    return _three(figure, (0.1, 0.5, 0.9), f"{kind}, ρ = {{}}", "epsilon", EPSILONS, setting)
 
 
 def _by_dimension(choice: Choice, figure: int, kind: str, rho: float) -> list[Panel]:
-    return [
-        Panel(
-            f"fig_{figure}{letter}",
-            f"fig_{figure}{letter}",
-            f"{kind}, ρ = {rho}, ε = {epsilon}",
-            "attributes",
-            DIMENSIONS,
-            lambda x, epsilon=epsilon: choice.setting(choice.synthetic(kind, x, rho), 20_000, epsilon, 0.2),  # type: ignore[misc]
-        )
-        for letter, epsilon in zip("abc", THREE_EPSILONS, strict=True)
-    ]
+    def setting(epsilon: float, x: float) -> Setting:
+        return choice.setting(choice.synthetic(kind, x, rho), 20_000, epsilon, 0.2)
+
+    return _three(figure, THREE_EPSILONS, f"{kind}, ρ = {rho}, ε = {{}}", "attributes", DIMENSIONS, setting)
 
 
 def _by_correlation(choice: Choice, figure: int, kind: str) -> list[Panel]:
-    return [
-        Panel(
-            f"fig_{figure}{letter}",
-            f"fig_{figure}{letter}",
-            f"{kind}, d = {attributes}, ε = 0.5",
-            "correlation",
-            CORRELATIONS,
-            lambda x, d=attributes: choice.setting(choice.synthetic(kind, d, x), 20_000, 0.5, 0.2),  # type: ignore[misc]
-            published_runs=200,
-        )
-        for letter, attributes in zip("abc", (2, 3, 4), strict=True)
-    ]
+    def setting(attributes: float, x: float) -> Setting:
+        return choice.setting(choice.synthetic(kind, attributes, x), 20_000, 0.5, 0.2)
+
+    return _three(figure, (2, 3, 4), f"{kind}, d = {{}}, ε = 0.5", "correlation", CORRELATIONS, setting, 200)
 
 
-FIGURE_10_RUNS = 8
-"""What the jagged curves of Figure 10 look like."""
+def _by_share(choice: Choice, figure: int, kind: str, published_runs: int) -> list[Panel]:
+    def setting(epsilon: float, x: float) -> Setting:
+        return choice.setting(choice.synthetic(kind, 2, 0.1, "uniform"), 20_000, epsilon, x / 100)
 
-
-def _by_share(choice: Choice, figure: int, kind: str) -> list[Panel]:
-    population = choice.synthetic(kind, 2, 0.1, "uniform")
-    return [
-        Panel(
-            f"fig_{figure}{letter}",
-            f"fig_{figure}{letter}",
-            f"{kind}, d = 2, ε = {epsilon}",
-            "phase1_percent",
-            (10.0, 20.0, 30.0, 40.0, 50.0),
-            lambda x, epsilon=epsilon: choice.setting(population, 20_000, epsilon, x / 100),  # type: ignore[misc]
-            published_runs=FIGURE_10_RUNS if figure == 10 else 50,
-        )
-        for letter, epsilon in zip("abc", THREE_EPSILONS, strict=True)
-    ]
+    title, x = f"{kind}, d = 2, ε = {{}}", (10.0, 20.0, 30.0, 40.0, 50.0)
+    return _three(figure, THREE_EPSILONS, title, "phase1_percent", x, setting, published_runs)
 
 
 def _real(choice: Choice) -> list[Panel]:
+    def setting(name: str, people: int, x: float) -> Setting:
+        return choice.setting(name, people, x, 0.1)
+
     return [
-        Panel(
-            f"fig_11{letter}",
-            f"fig_11{letter}",
-            name,
-            "epsilon",
-            EPSILONS,
-            lambda x, name=name, people=people: choice.setting(name, people, x, 0.1),  # type: ignore[misc]
-        )
+        Panel(f"fig_11{letter}", name, "epsilon", EPSILONS, partial(setting, name, people))
         for letter, (name, people) in REAL.items()
     ]
 
 
 def _tables(choice: Choice) -> list[Panel]:
-    tables: Sequence[tuple[str, int]] = [(kind, n) for kind in ("SynA", "SynB") for n in (200, 2_000, 20_000)]
+    def setting(kind: str, people: int, epsilon: float, x: float) -> Setting:
+        return choice.setting(choice.synthetic(kind, 2, 0.1, "uniform"), people, epsilon, x / 100)
+
+    tables = [(kind, people) for kind in ("SynA", "SynB") for people in (200, 2_000, 20_000)]
     return [
         Panel(
             f"table_{number}",
-            f"table_{number}/{epsilon}",
             f"{kind}, n = {people:,}, ε = {epsilon}",
             "phase1_percent",
             tuple(5.0 * step for step in range(1, 11)),
-            lambda x, kind=kind, people=people, epsilon=epsilon: choice.setting(  # type: ignore[misc]
-                choice.synthetic(kind, 2, 0.1, "uniform"), people, epsilon, x / 100
-            ),
+            partial(setting, kind, people, epsilon),
             methods=("RS+RFD", "Corr-RR"),
             published_runs=100,
+            rows=str(epsilon),
         )
         for number, (kind, people) in enumerate(tables, start=4)
         for epsilon in THREE_EPSILONS

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from privtally.channel import Distribution
+from privtally.channel import Distribution, Keep
 from privtally.schema import Codes, code_type
 from privtally.source import Source
 
@@ -19,6 +19,11 @@ CHUNK = 1 << 16
 
 class Mechanism(Protocol):
     """record -> private codes."""
+
+    @property
+    def channels(self) -> tuple[Keep, ...]:
+        """The randomized response that each attribute goes through if it is answered itself."""
+        ...
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from privtally import wire
 from privtally.exponential import log_floor
 from privtally.plan import Plan
-from privtally.privacy.loss import Loss, losses
+from privtally.privacy.loss import Loss, losses, worst
 
 FORMAT = "privtally.certificate/1"
 
@@ -17,14 +17,14 @@ FORMAT = "privtally.certificate/1"
 def certify(plan: Plan) -> dict[str, Any]:
     """The certificate of a plan, as plain values; ratios are pairs of decimal strings, too long for JSON's numbers."""
     found = losses(plan.sampler)
-    worst = max(found, key=lambda loss: loss.ratio)
+    largest = worst(found)
     return {
         "format": FORMAT,
         "plan": plan.digest,
         "epsilon": plan.epsilon,
-        "realised": log_floor(worst.ratio),
-        "ratio": _pair(worst.ratio),
-        "exact": worst.exact,
+        "realised": log_floor(largest.ratio),
+        "ratio": _pair(largest.ratio),
+        "exact": largest.exact,
         "by_differing_attributes": [_entry(loss) for loss in found],
     }
 

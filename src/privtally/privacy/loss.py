@@ -54,16 +54,12 @@ def losses(mechanism: Mechanism) -> list[Loss]:
             return _pivot(pivot)
         case _:
             # Post-processing of one channel, averaged over channels that are chosen without looking at the record.
-            return [Loss(differing, mechanism.ratio) for differing in _sizes(mechanism)]
+            return [Loss(differing, mechanism.ratio) for differing in range(1, len(mechanism.sizes) + 1)]
 
 
-def worst(mechanism: Mechanism) -> Loss:
+def worst(found: Sequence[Loss]) -> Loss:
     """The largest ratio between any two records."""
-    return max(losses(mechanism), key=lambda loss: loss.ratio)
-
-
-def _sizes(mechanism: Mechanism) -> range:
-    return range(1, len(mechanism.sizes) + 1)
+    return max(found, key=lambda loss: loss.ratio)
 
 
 def _split(channels: Sequence[Keep]) -> list[Loss]:

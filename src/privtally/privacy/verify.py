@@ -92,7 +92,7 @@ def _ratio(entry: dict[str, Any]) -> Fraction:
     return Fraction(int(numerator), int(denominator))
 
 
-def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001
+def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # an assertion under another name
     if not holds:
         raise CertificateError(f"the certificate is refused: {otherwise}")
 
