@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from privtally.job import Job as Job
     from privtally.job import run_campaign as run_campaign
     from privtally.learning import learn as learn
-    from privtally.ledger import answer as answer
     from privtally.plan import Plan as Plan
     from privtally.plan import design as design
     from privtally.plan import load_plan as load_plan
@@ -56,7 +55,6 @@ _HOME = {
     "estimation": ("Estimate", "estimate", "load_estimate"),
     "job": ("Job", "run_campaign"),
     "learning": ("learn",),
-    "ledger": ("answer",),
     "plan": ("Plan", "design", "load_plan"),
     "report": ("Report", "Reports", "load_report"),
     "schema": ("Attribute", "Record", "Records", "Schema"),

@@ -1,14 +1,19 @@
 """The participant's side, and the only module that turns answers into reports."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from privtally.errors import RecordError
+from privtally.errors import LedgerError, RecordError
+from privtally.ledger import once
 from privtally.plan import Plan
 from privtally.report import ID_BYTES, Report, Reports
 from privtally.schema import Record, Records, Schema, code_type
 from privtally.source import Source, SystemSource
+
+LARGEST_EPSILON = 4.0
+"""The largest budget that a participant agrees to unless told otherwise."""
 
 
 def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
@@ -29,12 +34,32 @@ def codes_of(schema: Schema, labels: Sequence[str]) -> list[int]:
     raise RecordError(f"attribute '{wrong.name}' has a value that is none of its {wrong.size} declared labels")
 
 
-def respond(plan: Plan, record: Record, source: Source | None = None) -> Report:
-    """The report of one participant, by the operating system's randomness unless told otherwise."""
+def respond(
+    plan: Plan,
+    record: Record,
+    source: Source | None = None,
+    *,
+    ledger: Path | None = None,
+    most_epsilon: float = LARGEST_EPSILON,
+) -> Report:
+    """The report of one participant, by the operating system's randomness unless told otherwise.
+
+    The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
+    sizes. With a ledger a campaign is answered once: asked again, the same report comes back, whatever the record is.
+    """
+    if plan.epsilon > most_epsilon:
+        raise LedgerError(
+            f"the plan asks for a budget of {plan.epsilon:g}, you allow {most_epsilon:g}; "
+            "answer only if you agree to the larger one"
+        )
     record.check(plan.schema)
-    records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
-    (report,) = respond_many(plan, records, source or SystemSource())
-    return report
+
+    def make() -> Report:
+        records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
+        (report,) = respond_many(plan, records, source or SystemSource())
+        return report
+
+    return make() if ledger is None else once(ledger, plan, make)
 
 
 def respond_many(plan: Plan, records: Records, source: Source) -> Reports:

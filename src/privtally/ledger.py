@@ -5,51 +5,32 @@ costs nothing: asking again gives the same report, to be sent again. It never gi
 are by then. The ledger holds private reports only.
 """
 
-import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from privtally import wire
-from privtally.client import respond
 from privtally.errors import DocumentError, LedgerError
 from privtally.files import naming, open_binary, write_bytes
 from privtally.plan import Plan
 from privtally.report import Report
-from privtally.schema import Record
-from privtally.source import Source
-
-LARGEST_EPSILON = 4.0
-"""The largest budget that a participant agrees to unless told otherwise."""
 
 
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
     answered: dict[str, Report]
 
 
-def answer(
-    plan: Plan,
-    record: Record,
-    ledger: Path,
-    *,
-    most_epsilon: float = LARGEST_EPSILON,
-    source: Source | None = None,
-) -> Report:
+def once(ledger: Path, plan: Plan, make: Callable[[], Report]) -> Report:
     """The participant's one report to a campaign: made now, or the same one again if it was made before."""
-    if plan.epsilon > most_epsilon:
-        raise LedgerError(
-            f"the plan asks for a budget of {plan.epsilon:g}, you allow {most_epsilon:g}; "
-            "answer only if you agree to the larger one"
-        )
     with _locked(ledger):
         answered = _read(ledger)
         campaign = campaign_of(plan)
         known = answered.get(campaign)
         if known is None:
-            report = respond(plan, record, source)
+            report = make()
             _write(ledger, {**answered, campaign: report})
             return report
     if known.plan != plan.digest:
@@ -82,6 +63,8 @@ def _write(path: Path, answered: dict[str, Report]) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """One process at a time; the lock goes with the process, however that ends."""
+    import fcntl  # not on every system, and needed for ledgers alone
+
     try:
         lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as fault:

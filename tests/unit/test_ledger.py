@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privtally.client import respond
 from privtally.counts import count
 from privtally.errors import DocumentError, LedgerError
 from privtally.lab.seed import seeded
 from privtally.learning import learn
-from privtally.ledger import answer, campaign_of
+from privtally.ledger import campaign_of
 from privtally.plan import design
 from privtally.schema import Record
 from tests.support import schema_of
@@ -24,46 +25,48 @@ RECORD = Record((2, 0))
 
 def test_a_campaign_is_answered_once_and_the_same_report_is_sent_again(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    report = answer(FIRST, RECORD, ledger)
-    assert answer(FIRST, RECORD, ledger) == report
-    assert answer(FIRST, Record((0, 1)), ledger) == report
+    report = respond(FIRST, RECORD, ledger=ledger)
+    assert respond(FIRST, RECORD, ledger=ledger) == report
+    assert respond(FIRST, Record((0, 1)), ledger=ledger) == report
     assert report.plan == FIRST.digest
 
 
 def test_another_phase_of_the_same_campaign_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     assert campaign_of(SECOND) == campaign_of(FIRST)
-    answer(FIRST, RECORD, ledger)
+    respond(FIRST, RECORD, ledger=ledger)
     with pytest.raises(LedgerError, match="another phase of this campaign"):
-        answer(SECOND, RECORD, ledger)
+        respond(SECOND, RECORD, ledger=ledger)
     other = tmp_path / "other.json"
-    report = answer(SECOND, RECORD, other)
+    report = respond(SECOND, RECORD, ledger=other)
     with pytest.raises(LedgerError):
-        answer(FIRST, RECORD, other)
-    assert answer(SECOND, RECORD, other) == report
+        respond(FIRST, RECORD, ledger=other)
+    assert respond(SECOND, RECORD, ledger=other) == report
 
 
 def test_other_campaigns_are_separate(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     other = design(schema_of((3, 3)), 2.0, "spl")
-    one, two = answer(FIRST, RECORD, ledger), answer(other, RECORD, ledger)
+    one, two = respond(FIRST, RECORD, ledger=ledger), respond(other, RECORD, ledger=ledger)
     assert one.plan != two.plan
-    assert answer(FIRST, RECORD, ledger) == one
-    assert answer(other, RECORD, ledger) == two
+    assert respond(FIRST, RECORD, ledger=ledger) == one
+    assert respond(other, RECORD, ledger=ledger) == two
 
 
 def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     greedy = design(schema_of((3, 3)), 5.0, "spl")
     with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
-        answer(greedy, RECORD, ledger)
+        respond(greedy, RECORD, ledger=ledger)
     assert not ledger.exists()
-    assert answer(greedy, RECORD, ledger, most_epsilon=5.0).plan == greedy.digest
+    with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
+        respond(greedy, RECORD)
+    assert respond(greedy, RECORD, ledger=ledger, most_epsilon=5.0).plan == greedy.digest
 
 
 def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    report = answer(FIRST, RECORD, ledger, source=seeded(1))
+    report = respond(FIRST, RECORD, ledger=ledger, source=seeded(1))
     (entry,) = json.loads(ledger.read_text())["answered"].values()
     assert entry["codes"] == list(report.codes)
     assert set(entry) == {"format", "plan", "id", "codes"}
@@ -74,20 +77,20 @@ def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path: Path, text: str) -
     ledger = tmp_path / "ledger.json"
     ledger.write_text(text)
     with pytest.raises(LedgerError, match="the ledger"):
-        answer(FIRST, RECORD, ledger)
+        respond(FIRST, RECORD, ledger=ledger)
     assert ledger.read_text() == text
 
 
 def test_a_ledger_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="cannot write"):
-        answer(FIRST, RECORD, tmp_path / "no" / "ledger.json")
+        respond(FIRST, RECORD, ledger=tmp_path / "no" / "ledger.json")
 
 
 CRASHING = """
 import os, signal, sys
 from pathlib import Path
 from privtally import files
-from privtally.ledger import answer
+from privtally.client import respond
 from tests.unit.test_ledger import FIRST, RECORD
 
 when = sys.argv[2]
@@ -101,7 +104,7 @@ def replace(self, target):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Path.replace = replace
-answer(FIRST, RECORD, Path(sys.argv[1]))
+respond(FIRST, RECORD, ledger=Path(sys.argv[1]))
 """
 
 
@@ -115,20 +118,20 @@ def test_a_crash_between_spending_and_sending_never_gives_two_reports(tmp_path: 
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert ledger.exists() == (when == "after")
     spent = json.loads(ledger.read_text())["answered"][FIRST.digest] if when == "after" else None
-    report = answer(FIRST, RECORD, ledger)
+    report = respond(FIRST, RECORD, ledger=ledger)
     if spent is not None:
         assert (report.id, list(report.codes)) == (spent["id"], spent["codes"])
-    assert answer(FIRST, RECORD, ledger) == report
+    assert respond(FIRST, RECORD, ledger=ledger) == report
 
 
 RACING = """
 import sys
 from pathlib import Path
-from privtally.ledger import answer
+from privtally.client import respond
 from tests.unit.test_ledger import FIRST, RECORD
 
 sys.stdin.read()
-print(answer(FIRST, RECORD, Path(sys.argv[1])).id)
+print(respond(FIRST, RECORD, ledger=Path(sys.argv[1])).id)
 """
 
 
