@@ -9,7 +9,8 @@ import numpy as np
 from privtally.channel import randomized_response
 from privtally.counts import Counts, check_counts
 from privtally.errors import LearningError
-from privtally.estimation.phase import Floats, invert
+from privtally.estimation.inverse import Floats
+from privtally.estimation.phase import invert
 from privtally.joint import conditional_rows, pair_joint
 from privtally.mechanisms.pivot import Table
 from privtally.names import RULES, TWO_PHASE, Rule

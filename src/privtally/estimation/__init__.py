@@ -6,7 +6,8 @@ import numpy as np
 
 from privtally.counts import Counts, check_counts
 from privtally.errors import EstimateError
-from privtally.estimation.phase import NEARLY_SINGULAR, Floats, PhaseEstimate, debias_as_randomized_response, invert
+from privtally.estimation.inverse import Floats
+from privtally.estimation.phase import NEARLY_SINGULAR, PhaseEstimate, debias_as_randomized_response, invert
 from privtally.estimation.result import (
     AttributeEstimate,
     Estimate,

@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from privtally.errors import PlanError
 from privtally.plan import Plan
 from privtally.privacy.certificate import certify
-from privtally.privacy.leakage import Leakage, leakage, uniform
+from privtally.privacy.leakage import Leakage, Marginals, leakage, uniform
+from privtally.privacy.poisoning import poison
 
 Frequencies = Mapping[str, Sequence[float]]
+
+COLLUDERS = 0.01
+"""The share of colluding participants whose effect an audit states."""
 
 
 def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
@@ -18,7 +24,8 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
     The observer knows how frequent every answer is; uniformly, unless `frequencies` say otherwise.
     """
     certificate = certify(plan)
-    found = leakage(plan.sampler, _marginals(plan, frequencies))
+    marginals = _marginals(plan, frequencies)
+    found = leakage(plan.sampler, marginals)
     return {
         "plan": plan.digest,
         "mechanism": plan.mechanism,
@@ -31,6 +38,7 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
         "pivot_guess_without_report": None if plan.mechanism == "spl" else 1 / len(plan.schema.attributes),
         "value_guesses": _guesses(plan, found),
         "bits": found.bits,
+        "poisoning": _poisoning(plan, marginals),
     }
 
 
@@ -72,4 +80,23 @@ def _guesses(plan: Plan, found: Leakage) -> dict[str, dict[str, float]] | None:
     return {
         name: {"without_report": float(guess.before), "with_report": float(guess.after)}
         for name, guess in zip(plan.schema.names, found.values, strict=True)
+    }
+
+
+def _poisoning(plan: Plan, marginals: Marginals) -> dict[str, Any]:
+    """What a few colluders can do to the totals of this phase alone, each undone by its exact operator."""
+    found = poison(plan.sampler, [np.array(own, dtype=float) for own in marginals], COLLUDERS)
+    return {
+        "share": COLLUDERS,
+        "attributes": {
+            attribute.name: None
+            if effect is None
+            else {
+                "label": attribute.labels[effect.code],
+                "shift_points": 100 * effect.shift,
+                "hidden_shift_points": 100 * effect.hidden_shift,
+                "hidden_below_share": effect.hidden_below,
+            }
+            for attribute, effect in zip(plan.schema.attributes, found, strict=True)
+        },
     }

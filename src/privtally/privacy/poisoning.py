@@ -1,0 +1,86 @@
+"""What people who make up their reports can do to a phase's totals.
+
+Undoing a mechanism is linear, so that each report adds a known amount to each frequency, whoever sent it. Honest
+reports add it on average as often as they should; a made-up one is chosen to add most. The more noise a mechanism
+adds, the more one report weighs, and the better made-up ones hide: their counts look like those of honest people with
+other frequencies, until some frequency would have to be negative.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privtally.estimation.inverse import Floats, Inverse, inverse_of
+from privtally.mechanisms import Mechanism, Sample
+
+
+@dataclass(frozen=True)
+class Poisoning:
+    """The most that colluders can do to one attribute's frequencies."""
+
+    code: int
+    """The label that moves most."""
+    shift: float
+    """By how much, if the colluders care for nothing else."""
+    hidden_shift: float
+    """By how much, if they do not show by answering one question too often (SMP only; else the same)."""
+    hidden_below: float
+    """The share of colluders up to which honest people with other frequencies would give the same one-way counts."""
+    reports: Sequence[Floats]
+    """The one-way frequencies of the colluders' reports; with SMP, of those who say they were asked."""
+
+
+def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
+    """What a share of colluders can do to each attribute; None where the reports do not determine it anyway."""
+    inverse = inverse_of(mechanism)
+    honest = _honest(mechanism, frequencies)
+    asked = len(frequencies) if isinstance(mechanism, Sample) else 1
+    visible_share = share / (share + (1 - share) / asked)
+    found: list[Poisoning | None] = []
+    for own, known in enumerate(inverse.known):
+        if not known:
+            found.append(None)
+            continue
+        code, adds = _strongest(inverse, own, frequencies[own])
+        pull = adds - float(frequencies[own][code])
+        reports = _made_up([adds[code] * np.sign(pull) for adds in inverse.back(own)], honest)
+        hidden_below = _hidden_below(inverse, reports, frequencies)
+        found.append(Poisoning(code, visible_share * pull, share * pull, hidden_below, reports))
+    return found
+
+
+def _made_up(wanted: Sequence[Floats], honest: Sequence[Floats]) -> list[Floats]:
+    """One-way frequencies of reports that earn most; what earns nothing is reported as honest people do."""
+    law = []
+    for own, reported in zip(wanted, honest, strict=True):
+        best = own >= own.max() - 1e-12 * np.abs(own).max()
+        law.append(reported if best.all() else best / best.sum())
+    return law
+
+
+def _honest(mechanism: Mechanism, frequencies: Sequence[Floats]) -> list[Floats]:
+    """What honest people report, with SMP those of them who are asked."""
+    if isinstance(mechanism, Sample):
+        return [channel.push(own) for channel, own in zip(mechanism.channels, frequencies, strict=True)]
+    return mechanism.expect(frequencies)
+
+
+def _strongest(inverse: Inverse, own: int, frequencies: Floats) -> tuple[int, float]:
+    """The label that a made-up report moves most, and what the report adds to its frequency."""
+    back = inverse.back(own)
+    nothing = 1 / len(frequencies) - sum(adds @ start for adds, start in zip(back, inverse.start, strict=True))
+    highest = nothing + sum(adds.max(axis=1) for adds in back)
+    lowest = nothing + sum(adds.min(axis=1) for adds in back)
+    up, down = int(np.argmax(highest - frequencies)), int(np.argmax(frequencies - lowest))
+    if highest[up] - frequencies[up] >= frequencies[down] - lowest[down]:
+        return up, float(highest[up])
+    return down, float(lowest[down])
+
+
+def _hidden_below(inverse: Inverse, law: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
+    """A share γ of colluders imitates honest people with (1 − γ)·true + γ·imitated: until one of them is negative."""
+    imitated = np.concatenate(inverse.apply(law))
+    true = np.concatenate(list(frequencies))
+    negative = imitated < 0
+    return float(np.min(true[negative] / (true[negative] - imitated[negative]), initial=1.0))
