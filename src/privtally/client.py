@@ -12,7 +12,7 @@ from privtally.report import ID_BYTES, Report, Reports
 from privtally.schema import Record, Records, Schema, code_type
 from privtally.source import Source, SystemSource
 
-LARGEST_EPSILON = 4.0
+MOST_EPSILON = 4.0
 """The largest budget that a participant agrees to unless told otherwise."""
 
 
@@ -40,21 +40,21 @@ def respond(
     source: Source | None = None,
     *,
     ledger: Path | None = None,
-    most_epsilon: float = LARGEST_EPSILON,
+    most_epsilon: float = MOST_EPSILON,
 ) -> Report:
     """The report of one participant, by the operating system's randomness unless told otherwise.
 
     The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
     sizes. With a ledger a campaign is answered once: asked again, the same report comes back, whatever the record is.
     """
-    if plan.epsilon > most_epsilon:
+    if not plan.epsilon <= most_epsilon:
         raise LedgerError(
             f"the plan asks for a budget of {plan.epsilon:g}, you allow {most_epsilon:g}; "
             "answer only if you agree to the larger one"
         )
-    record.check(plan.schema)
 
     def make() -> Report:
+        record.check(plan.schema)
         records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
         (report,) = respond_many(plan, records, source or SystemSource())
         return report

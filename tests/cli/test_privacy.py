@@ -11,6 +11,7 @@ def test_audit_says_what_a_report_gives_away(program: Program, schema: Path, dat
     shown = program("audit", "job/plan-1.json", "job/plan-2.json")
     assert "guesses your answer to 'smokes' right" in shown.out
     assert "gives away at most the sum: ε = 4 promised" in shown.out
+    assert "make up their reports together, they move" in shown.out
     result = program("audit", "job/plan-2.json", "--json", "--frequencies", "job/estimate.json").json()
     assert 0.9999 * 2 <= result["realised"] <= 2
     assert result["exact"] is True
@@ -29,3 +30,5 @@ def test_a_large_plan_is_bounded_and_says_so(program: Program) -> None:
     shown = program("audit", "plan.json").out
     assert "a bound from the structure" in shown
     assert "too large to enumerate" in shown
+    program("design", "s.toml", "-e", 1, "-m", "smp", "-o", "smp.json")
+    assert "choosing questions as told they move it by" in program("audit", "smp.json").out

@@ -61,6 +61,8 @@ def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
     assert not ledger.exists()
     with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
         respond(greedy, RECORD)
+    with pytest.raises(LedgerError, match="you allow nan"):
+        respond(greedy, RECORD, most_epsilon=float("nan"))
     assert respond(greedy, RECORD, ledger=ledger, most_epsilon=5.0).plan == greedy.digest
 
 

@@ -92,10 +92,10 @@ def _print_plan(part: dict[str, Any]) -> None:
         out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
     if part["value_guesses"] is None:
         out.print("What an observer can guess is too large to enumerate for this plan.")
-    _print_poisoning(part["poisoning"])
+    _print_poisoning(part["mechanism"], part["poisoning"])
 
 
-def _print_poisoning(poisoning: dict[str, Any]) -> None:
+def _print_poisoning(mechanism: str, poisoning: dict[str, Any]) -> None:
     from rich.text import Text
 
     effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
@@ -103,14 +103,15 @@ def _print_poisoning(poisoning: dict[str, Any]) -> None:
         out.print("These reports alone do not determine any attribute's totals, made up or not.")
         return
     name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
-    share = f"{poisoning['share']:.0%} of those who answer"
-    line = f"If {share} make up their reports together, they move '{worst['label']}' of '{name}' by "
-    line += f"{_points(worst['shift_points'])}"
-    if worst["hidden_shift_points"] != worst["shift_points"]:
-        line += f", or by {_points(worst['hidden_shift_points'])} if they do not answer that question too often"
-    hidden = worst["hidden_below_share"]
-    line += f"; up to a share of {hidden:.1%} honest people with other answers would leave the same counts of every "
-    line += "attribute, and no test on those can tell."
+    line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "
+    line += f"'{worst['label']}' of '{name}' by {_points(worst['shift_points'])}"
+    if mechanism == "smp":
+        line += (
+            ", which shows, as too many answer that question; choosing questions as told they move it by "
+            f"{_points(worst['quiet_shift_points'])}"
+        )
+    line += f". That attack is hidden up to a share of {worst['hidden_below_share']:.1%}: honest people with other "
+    line += "answers would leave the same counts of every attribute. A weaker one hides at any share."
     out.print(Text(line))
 
 

@@ -94,7 +94,7 @@ def _poisoning(plan: Plan, marginals: Marginals) -> dict[str, Any]:
             else {
                 "label": attribute.labels[effect.code],
                 "shift_points": 100 * effect.shift,
-                "hidden_shift_points": 100 * effect.hidden_shift,
+                "quiet_shift_points": 100 * effect.quiet_shift,
                 "hidden_below_share": effect.hidden_below,
             }
             for attribute, effect in zip(plan.schema.attributes, found, strict=True)

@@ -2,8 +2,9 @@
 
 Undoing a mechanism is linear, so that each report adds a known amount to each frequency, whoever sent it. Honest
 reports add it on average as often as they should; a made-up one is chosen to add most. The more noise a mechanism
-adds, the more one report weighs, and the better made-up ones hide: their counts look like those of honest people with
-other frequencies, until some frequency would have to be negative.
+adds, the more one report weighs, and the better made-up ones hide: the counts of every attribute look like those of
+honest people with other frequencies, until some frequency would have to be negative. Beyond that share the attack at
+full strength shows, given enough reports; a weaker one still hides.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ import numpy as np
 from privtally.estimation.inverse import Floats, Inverse, inverse_of
 from privtally.mechanisms import Mechanism, Sample
 
+ROUNDING = 1e-9
+"""Differences below this are the computer's."""
+
 
 @dataclass(frozen=True)
 class Poisoning:
@@ -23,10 +27,10 @@ class Poisoning:
     """The label that moves most."""
     shift: float
     """By how much, if the colluders care for nothing else."""
-    hidden_shift: float
-    """By how much, if they do not show by answering one question too often (SMP only; else the same)."""
+    quiet_shift: float
+    """By how much, if they choose their questions as the plan says (SMP only; else the same)."""
     hidden_below: float
-    """The share of colluders up to which honest people with other frequencies would give the same one-way counts."""
+    """The share of colluders up to which the quiet attack leaves one-way counts that honest people could have left."""
     reports: Sequence[Floats]
     """The one-way frequencies of the colluders' reports; with SMP, of those who say they were asked."""
 
@@ -45,18 +49,26 @@ def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) ->
         code, adds = _strongest(inverse, own, frequencies[own])
         pull = adds - float(frequencies[own][code])
         reports = _made_up([adds[code] * np.sign(pull) for adds in inverse.back(own)], honest)
-        hidden_below = _hidden_below(inverse, reports, frequencies)
+        imitated = inverse.apply(reports)
+        hidden_below = _hidden_below(imitated, frequencies) if _imitates(mechanism, imitated, reports) else 0.0
         found.append(Poisoning(code, visible_share * pull, share * pull, hidden_below, reports))
     return found
 
 
 def _made_up(wanted: Sequence[Floats], honest: Sequence[Floats]) -> list[Floats]:
     """One-way frequencies of reports that earn most; what earns nothing is reported as honest people do."""
+    nothing = ROUNDING * max(np.abs(own).max() for own in wanted)
     law = []
     for own, reported in zip(wanted, honest, strict=True):
-        best = own >= own.max() - 1e-12 * np.abs(own).max()
+        best = own >= own.max() - nothing
         law.append(reported if best.all() else best / best.sum())
     return law
+
+
+def _imitates(mechanism: Mechanism, imitated: Sequence[Floats], reports: Sequence[Floats]) -> bool:
+    """Whether frequencies, honest or not, are reported like this; a singular operator does not reach every report."""
+    pairs = zip(_honest(mechanism, imitated), reports, strict=True)
+    return all(np.allclose(reported, seen, rtol=0, atol=ROUNDING) for reported, seen in pairs)
 
 
 def _honest(mechanism: Mechanism, frequencies: Sequence[Floats]) -> list[Floats]:
@@ -78,9 +90,8 @@ def _strongest(inverse: Inverse, own: int, frequencies: Floats) -> tuple[int, fl
     return down, float(lowest[down])
 
 
-def _hidden_below(inverse: Inverse, law: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
+def _hidden_below(imitated: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
     """A share γ of colluders imitates honest people with (1 − γ)·true + γ·imitated: until one of them is negative."""
-    imitated = np.concatenate(inverse.apply(law))
-    true = np.concatenate(list(frequencies))
-    negative = imitated < 0
-    return float(np.min(true[negative] / (true[negative] - imitated[negative]), initial=1.0))
+    true, wanted = np.concatenate(list(frequencies)), np.concatenate(list(imitated))
+    negative = wanted < -ROUNDING
+    return float(np.min(true[negative] / (true[negative] - wanted[negative]), initial=1.0))
