@@ -22,7 +22,7 @@ from privtally.errors import CountsError
 from privtally.plan import Plan
 from privtally.schema import Codes
 
-WHOLE_REPORT_LIMIT = 100_000
+WHOLE_REPORT_LIMIT = 1 << 18
 MAX_PAIR_CELLS = 4_000_000
 
 _CHUNK = 1 << 18

@@ -11,7 +11,7 @@ from privtally.client import respond_many
 from privtally.counts import Counts, count
 from privtally.estimation import Estimate, estimate
 from privtally.files import Advance, silently, write_bytes, write_whole
-from privtally.learning import learn
+from privtally.learning import MAX_PIVOT_GUESS, learn
 from privtally.names import MechanismName, Method, Rule
 from privtally.plan import Plan
 from privtally.report import Reports
@@ -46,7 +46,8 @@ def run_campaign(
     source: Source,
     *,
     phase1_share: float = 0.1,
-    rule: Rule = "proposition",
+    rule: Rule = "robust",
+    max_pivot_guess: float = MAX_PIVOT_GUESS,
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
     first_phase = phase1_people(len(records), phase1_share)
@@ -55,7 +56,8 @@ def run_campaign(
         return Job([_collect(campaign, records, source)])
     first_people, second_people = _split(records, first_phase, source)
     first = _collect(campaign, first_people, source)
-    plan = learn(first.plan, first.counts, rule=rule, phase2_users=len(second_people))
+    users = len(second_people)
+    plan = learn(first.plan, first.counts, rule=rule, phase2_users=users, max_pivot_guess=max_pivot_guess)
     campaign = campaign.close_phase_1().open_phase_2(plan)
     return Job([first, _collect(campaign, second_people, source)])
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
 
+import msgspec
 import numpy as np
 
 from privtally.channel import randomized_response
@@ -15,18 +16,28 @@ from privtally.joint import conditional_rows, pair_joint
 from privtally.mechanisms.pivot import Table
 from privtally.names import RULES, TWO_PHASE, Rule
 from privtally.plan import Learned, Plan
+from privtally.robust import choose
 from privtally.rounding import nearest_distribution, nearest_probability
 from privtally.simplex import project_to_simplex
 
+MAX_PIVOT_GUESS = 0.5
 USUAL_PHASE1_SHARE = 0.1
 """The share of people in Phase I that is assumed where the number of Phase II's people is not given."""
 
 
-def learn(plan: Plan, counts: Counts, *, rule: Rule = "proposition", phase2_users: int | None = None) -> Plan:
+def learn(
+    plan: Plan,
+    counts: Counts,
+    *,
+    rule: Rule = "robust",
+    phase2_users: int | None = None,
+    max_pivot_guess: float = MAX_PIVOT_GUESS,
+) -> Plan:
     """The second phase's plan of a campaign, from the first phase's plan and counts.
 
     The rules weigh bias against noise, so they depend on how many people Phase II will have; where `phase2_users` is
-    not given, Phase I is taken to be a tenth of all.
+    not given, Phase I is taken to be a tenth of all. `max_pivot_guess` binds the rule `robust` alone: how often an
+    observer who knows nothing of the answers may name a report's pivot.
     """
     if plan.phase != 1 or plan.campaign not in TWO_PHASE:
         raise LearningError(
@@ -43,12 +54,20 @@ def learn(plan: Plan, counts: Counts, *, rule: Rule = "proposition", phase2_user
     if phase2_users < 1:
         raise LearningError(f"phase2_users must be at least 1, got {phase2_users}")
 
+    if not 0 < max_pivot_guess <= 1:
+        raise LearningError(f"max_pivot_guess must be above 0 and at most 1, got {max_pivot_guess}")
+
     priors = copies = tables = None
+    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
     match plan.campaign:
         case "rs-rfd":
             priors = tuple(nearest_distribution(np.clip(f, 0, None)) for f in invert(plan, counts).frequencies)
         case "corr-rr":
-            copies = copy_probabilities(invert(plan, counts).frequencies, plan.epsilon, phase2_users, rule)
+            if rule == "robust":
+                choice = choose(plan, counts, phase2_users, max_pivot_guess)
+                copies, pivot_guess = _same_for_all(plan, choice.copy_probability), choice.pivot_guess
+            else:
+                copies = copy_probabilities(invert(plan, counts).frequencies, plan.epsilon, phase2_users, rule)
         case "cond-rr":
             tables = _tables(plan, counts)
     return Plan(
@@ -66,8 +85,14 @@ def learn(plan: Plan, counts: Counts, *, rule: Rule = "proposition", phase2_user
             reports=counts.reports,
             rule=rule if copies is not None else None,
             phase2_users=phase2_users if copies is not None else None,
+            pivot_guess=pivot_guess,
         ),
     )
+
+
+def _same_for_all(plan: Plan, probability: float) -> tuple[tuple[float, ...], ...]:
+    attributes = range(len(plan.schema.attributes))
+    return tuple(tuple(1.0 if own == other else probability for other in attributes) for own in attributes)
 
 
 def copy_probabilities(

@@ -6,8 +6,8 @@ MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
 MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
 TWO_PHASE: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
 
-Method = Literal["paper", "unbiased"]
+Method = Literal["pooled", "unbiased", "paper"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-Rule = Literal["proposition", "published"]
+Rule = Literal["robust", "proposition", "published"]
 RULES: tuple[Rule, ...] = get_args(Rule)

@@ -43,12 +43,16 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reports: int
     rule: Rule | None = None
     phase2_users: int | None = None
+    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
+    """How often an observer who knows nothing of the answers names a report's pivot, where the rule has a bound."""
 
     def __post_init__(self) -> None:
         wire.check_digest(self.plan, "the plan that was learned from", PlanError)
         wire.check_digest(self.counts, "the counts that were learned from", PlanError)
         if self.reports < 1 or (self.phase2_users is not None and self.phase2_users < 1):
             raise PlanError("numbers of people must be at least 1")
+        if self.pivot_guess is not msgspec.UNSET and not 0 < self.pivot_guess <= 1:
+            raise PlanError("'pivot_guess' must be above 0 and at most 1")
 
 
 class Plan(

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -110,7 +111,10 @@ def _text(value: Any) -> str:
             keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
             return "{" + ",".join(f"{_text(key)}:{_text(value[key])}" for key in keys) + "}"
         case list() | tuple():
-            if all(isinstance(item, int | str) for item in value):
+            kinds = set(map(type, value))
+            if kinds == {list}:
+                kinds = set(map(type, chain.from_iterable(value)))
+            if kinds <= {int, str}:  # only floats are written otherwise; large tables of integers go at once
                 return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             return "[" + ",".join(map(_text, value)) + "]"
         case float():

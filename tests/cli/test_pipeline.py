@@ -105,7 +105,7 @@ def test_show_says_what_a_document_holds(program: Program, schema: Path, data: P
     summary = program("show", "job/plan-1.json", "--json").json()
     assert 0.9999 * 2 <= summary["realised_epsilon"] <= 2
     assert "Counts of 270 private reports" in program("show", "job/counts-2.json").out
-    assert "method unbiased" in program("show", "job/estimate.json").out
+    assert "method pooled" in program("show", "job/estimate.json").out
     for mechanism, phrase in (("rs-rfd", "from priors that the first phase"), ("cond-rr", "from conditional tables")):
         program("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", mechanism)
         assert phrase in program("show", f"{mechanism}/plan-2.json").out

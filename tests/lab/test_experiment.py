@@ -10,9 +10,9 @@ from privtally.counts import Counts, count
 from privtally.estimation import estimate
 from privtally.lab.experiment import Setting, copy_probabilities, debias, normalised, remove_fill, run_errors
 from privtally.lab.population import Synthetic
+from privtally.learning import COPY_RULES, learn
 from privtally.learning import copy_probabilities as product_copies
-from privtally.learning import learn
-from privtally.names import RULES, Rule
+from privtally.names import Rule
 from privtally.plan import Plan, design
 from tests.support import plan_of, schema_of
 
@@ -65,7 +65,7 @@ def test_corr_rr() -> None:
         assert debias(mine, scale(0.4)) == pytest.approx(theirs, abs=1e-12)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", tuple(COPY_RULES))
 def test_copy_probabilities(rule: Rule) -> None:
     made_up = np.random.default_rng(5)
     runs = [[made_up.dirichlet(np.ones(4)) * 1.3 - 0.075 for _ in range(3)] for _ in range(20)]

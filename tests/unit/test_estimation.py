@@ -104,22 +104,22 @@ def two_phases(copies: float) -> list[tuple[Plan, Counts]]:
 
 def test_where_phase_2_is_singular_phase_1_alone_is_used_and_it_says_so() -> None:
     phases = two_phases(copies=1.0)
-    result = estimate(phases)
+    result = estimate(phases, "unbiased")
     assert "Phase 2 cannot tell q0, q1 apart" in result.notes[0]
-    assert result.attributes == estimate(phases[:1]).attributes
+    assert result.attributes == estimate(phases[:1], "unbiased").attributes
 
 
 def test_where_phase_2_is_nearly_singular_it_says_so_and_gets_little_weight() -> None:
     phases = two_phases(copies=1 - 2.0**-8)
-    result = estimate(phases)
+    result = estimate(phases, "unbiased")
     assert "hardly tells the attributes apart" in result.notes[0]
-    alone = estimate(phases[:1]).attributes["q0"]
+    alone = estimate(phases[:1], "unbiased").attributes["q0"]
     assert result.attributes["q0"].frequencies == pytest.approx(alone.frequencies, abs=2 * alone.standard_errors[0])
 
 
 def test_a_singular_phase_2_alone_is_refused() -> None:
     with pytest.raises(EstimateError, match="give Phase I's plan and counts as well"):
-        estimate(two_phases(copies=1.0)[1:])
+        estimate(two_phases(copies=1.0)[1:], "unbiased")
 
 
 def test_one_attribute_can_be_lost_while_another_is_known() -> None:
@@ -136,9 +136,9 @@ def test_one_attribute_can_be_lost_while_another_is_known() -> None:
 
 def test_inverse_variance_is_never_worse_than_a_phase_alone() -> None:
     phases = two_phases(copies=0.5)
-    both = estimate(phases)
+    both = estimate(phases, "unbiased")
     for phase in phases:
-        alone = estimate([phase])
+        alone = estimate([phase], "unbiased")
         for name, attribute in both.attributes.items():
             sum_of = [sum(np.square(e.standard_errors)) for e in (attribute, alone.attributes[name])]
             assert sum_of[0] < sum_of[1]
@@ -149,7 +149,7 @@ def test_without_pairwise_tables_errors_are_bounded_from_above() -> None:
     records = Records(plan.schema, np.random.default_rng(2).integers(0, 3, (5_000, 2), dtype=np.uint8))
     counts = count(plan, respond_many(plan, records, seeded(2)).codes)
     bare = Counts(counts.plan, counts.reports, counts.attributes, None, None)
-    exact, bound = (estimate([(plan, c)]).attributes["q0"] for c in (counts, bare))
+    exact, bound = (estimate([(plan, c)], "unbiased").attributes["q0"] for c in (counts, bare))
     assert exact.frequencies == bound.frequencies
     assert all(e < b < 3 * e for e, b in zip(exact.standard_errors, bound.standard_errors, strict=True))
 
@@ -163,7 +163,7 @@ def test_an_estimate_survives_its_round_trip_and_says_where_it_came_from(method:
     assert [used.counts for used in result.provenance.phases] == [counts.digest for _, counts in phases]
     assert result.provenance.software.startswith("privtally ")
     lines = result.to_csv().decode().splitlines()
-    assert lines[0] == "attribute,label,frequency,standard_error"
+    assert lines[0] == "attribute,label,frequency,standard_error,low_95,high_95"
     assert len(lines) == 7
 
 
@@ -191,7 +191,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
 def test_a_wide_attribute_beside_a_narrow_one_is_not_called_singular() -> None:
     plan = plan_of("rs-fd", (2, 5_000))
     records = Records(plan.schema, np.zeros((500, 2), dtype=np.uint16))
-    assert estimate([(plan, count(plan, respond_many(plan, records, seeded(1)).codes))]).notes == ()
+    assert estimate([(plan, count(plan, respond_many(plan, records, seeded(1)).codes))], "unbiased").notes == ()
 
 
 def test_a_clipped_phase_says_so() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from privtally.cli.console import busy, err, out, print_json
-from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, RuleOption
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, RuleOption
 
 
 def design(
@@ -33,7 +33,8 @@ def learn(
     plan: Annotated[Path, typer.Option("--plan", "-p", help="The first phase's plan.")],
     counts: Annotated[Path, typer.Option("--counts", "-c", help="The first phase's counts.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the second phase's plan goes.")],
-    rule: RuleOption = "proposition",
+    rule: RuleOption = "robust",
+    max_pivot_guess: GuessOption = 0.5,
     phase2_users: Annotated[
         int | None,
         typer.Option("--phase2-users", help="How many people Phase II will ask; nine times Phase I's if not given."),
@@ -47,7 +48,13 @@ def learn(
 
     first = read_plan(plan)
     with busy("Learning"):
-        second = learn(first, read_counts(counts, first), rule=rule, phase2_users=phase2_users)
+        second = learn(
+            first,
+            read_counts(counts, first),
+            rule=rule,
+            phase2_users=phase2_users,
+            max_pivot_guess=max_pivot_guess,
+        )
     write_bytes(output, second.dump())
     if phase2_users is None and second.learned is not None and second.learned.phase2_users is not None:
         err.print(f"Assumed {second.learned.phase2_users:,} people in Phase II; say how many with --phase2-users.")
@@ -55,6 +62,7 @@ def learn(
         print_json({"output": str(output), **words.summary(second)})
     else:
         out.print(f"{output}: {words.headline(second)}")
+        words.print_learned(second, out)
 
 
 def show(

@@ -102,7 +102,7 @@ def compare(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option("--methods", help="Methods, separated by commas: paper, unbiased, each also with +simplex."),
+        typer.Option("--methods", help="Methods, separated by commas: pooled, unbiased(+simplex), paper(+simplex)."),
     ] = None,
     seed: SeedOption = 1,
     workers: WorkersOption = 0,

@@ -38,7 +38,7 @@ def estimate(
         list[Path],
         typer.Option("--phase", metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase."),
     ],
-    method: MethodOption = "unbiased",
+    method: MethodOption = "pooled",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
     ] = None,

@@ -9,6 +9,7 @@ from privtally.cli.console import busy, err, file_size, out, print_json, progres
 from privtally.cli.options import (
     DataArgument,
     EpsilonOption,
+    GuessOption,
     JsonFlag,
     MechanismOption,
     MethodOption,
@@ -24,8 +25,9 @@ def run(
     mechanism: MechanismOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="A new directory for every document of the job.")],
     phase1_share: ShareOption = 0.1,
-    rule: RuleOption = "proposition",
-    method: MethodOption = "unbiased",
+    rule: RuleOption = "robust",
+    max_pivot_guess: GuessOption = 0.5,
+    method: MethodOption = "pooled",
     json: JsonFlag = False,
 ) -> None:
     """Do the whole job on one file: both phases, every document left in a directory."""
@@ -45,7 +47,15 @@ def run(
             records = table.read_all(advance)
         with busy("Privatising and counting"):
             source = Stream.from_system()
-            job = run_campaign(records, epsilon, mechanism, source, phase1_share=phase1_share, rule=rule)
+            job = run_campaign(
+                records,
+                epsilon,
+                mechanism,
+                source,
+                phase1_share=phase1_share,
+                rule=rule,
+                max_pivot_guess=max_pivot_guess,
+            )
             result = job.estimate(method)
         with progress("Writing", len(records)) as advance:
             write_job(job, result, directory, advance)
@@ -59,7 +69,7 @@ def run(
 def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
-    method: MethodOption = "unbiased",
+    method: MethodOption = "pooled",
     people: Annotated[int, typer.Option("--people", min=100, help="How many people to simulate.")] = 20_000,
     plot: Annotated[Path, typer.Option("--plot", help="Where the picture goes.")] = Path("privtally-demo.png"),
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat the same simulation.")] = None,

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from privtally.counts import Counts
-from privtally.estimation import Estimate
+from privtally.estimation import AttributeEstimate, Estimate
 from privtally.exponential import log_floor
 from privtally.mechanisms import Split
 from privtally.names import TWO_PHASE
@@ -90,9 +91,21 @@ def _describe_plan(plan: Plan, console: Console) -> None:
         console.print("The other answers are drawn from priors that the first phase learned.")
     if plan.conditional_tables is not None:
         console.print("The other answers are drawn from conditional tables that the first phase learned.")
-    if plan.learned is not None:
-        rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
-        console.print(f"Learned from {plan.learned.reports:,} reports to plan {plan.learned.plan[:12]}…{rule}.")
+    print_learned(plan, console)
+
+
+def print_learned(plan: Plan, console: Console) -> None:
+    """Print where a plan's parameters came from, if they were learned."""
+    learned = plan.learned
+    if learned is None:
+        return
+    rule = f" by the rule '{learned.rule}'" if learned.rule else ""
+    console.print(f"Learned from {learned.reports:,} reports to plan {learned.plan[:12]}…{rule}.")
+    if learned.pivot_guess is not msgspec.UNSET:
+        console.print(
+            f"An observer who knows nothing of the answers names the chosen one {learned.pivot_guess:.1%} of the time; "
+            f"blind guessing is right {1 / len(plan.schema.attributes):.1%}."
+        )
 
 
 def _realised(plan: Plan) -> str:
@@ -129,6 +142,7 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     table = Table("question", "answer", "", title_justify="left")
     table.add_column("estimate", justify="right")
     table.add_column("± s.e.", justify="right")
+    table.add_column("95 %", justify="right")
     if truth is not None:
         table.add_column("truth", justify="right")
     for name, attribute in estimate.attributes.items():
@@ -136,7 +150,7 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         for place, code in enumerate(sorted(shown)):
             frequency, error = attribute.frequencies[code], attribute.standard_errors[code]
             row = [Text(name if place == 0 else ""), Text(attribute.labels[code]), Text(_bar(frequency), "blue")]
-            row += [Text(f"{frequency:.1%}"), Text(f"{error:.1%}")]
+            row += [Text(f"{frequency:.1%}"), Text(f"{error:.1%}"), Text(_interval(attribute, code))]
             if truth is not None:
                 row.append(Text(f"{truth[name][code]:.1%}"))
             table.add_row(*row)
@@ -150,6 +164,12 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         )
     for note in estimate.notes:
         console.print(note)
+
+
+def _interval(attribute: AttributeEstimate, code: int) -> str:
+    if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
+        return ""
+    return f"{attribute.low[code]:.1%} – {attribute.high[code]:.1%}"
 
 
 def _bar(frequency: float) -> str:

@@ -7,7 +7,10 @@ import numpy as np
 from privtally.counts import Counts, check_counts
 from privtally.errors import EstimateError
 from privtally.estimation.inverse import Floats
+from privtally.estimation.large import pool_large
+from privtally.estimation.likelihood import likelihood_of
 from privtally.estimation.phase import NEARLY_SINGULAR, PhaseEstimate, debias_as_randomized_response, invert
+from privtally.estimation.pooled import pool
 from privtally.estimation.result import (
     AttributeEstimate,
     Estimate,
@@ -15,16 +18,21 @@ from privtally.estimation.result import (
     Provenance,
     load_estimate,
 )
+from privtally.mechanisms import Pivot
 from privtally.names import METHODS, TWO_PHASE, Method
 from privtally.plan import Plan
+from privtally.simplex import project_to_simplex
 from privtally.version import SOFTWARE
 
 __all__ = ["AttributeEstimate", "Estimate", "Phase", "estimate", "load_estimate"]
 
 Phase = tuple[Plan, Counts]
 
+MOST_LABELS = 1_000
+"""Schemas with more labels in all are pooled without matrices over all labels."""
 
-def estimate(phases: Sequence[Phase], method: Method = "unbiased") -> Estimate:
+
+def estimate(phases: Sequence[Phase], method: Method = "pooled") -> Estimate:
     """Frequencies of every attribute from the counts of one phase, or of both phases of a campaign."""
     phases = _in_order(phases)
     notes: list[str] = []
@@ -33,12 +41,15 @@ def estimate(phases: Sequence[Phase], method: Method = "unbiased") -> Estimate:
     elif method == "unbiased":
         frequencies, variances = _unbiased(phases, notes)
         biased = False
+    elif method == "pooled":
+        frequencies, variances = _pooled(phases, notes)
+        biased = False
     else:
         raise EstimateError(f"the method must be one of {', '.join(METHODS)}")
     schema = phases[0][0].schema
     return Estimate(
         attributes={
-            attribute.name: AttributeEstimate(attribute.labels, tuple(f.tolist()), tuple(np.sqrt(v).tolist()))
+            attribute.name: AttributeEstimate.of(attribute.labels, f, np.sqrt(v), intervals=not biased)
             for attribute, f, v in zip(schema.attributes, frequencies, variances, strict=True)
         },
         method=method,
@@ -129,6 +140,27 @@ def _unbiased(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], 
                 f"{part.condition:.0f}){rest}."
             )
     return _weigh(parts, (precisions / precisions.sum(axis=0)).tolist())
+
+
+def _pooled(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], list[Floats]]:
+    """All phases' likelihoods under one prior, projected to the simplex."""
+    schema = phases[0][0].schema
+    for plan, counts in phases:
+        if isinstance(plan.sampler, Pivot) and counts.whole is None:
+            notes.append(
+                f"Phase {plan.phase} has more different reports than are kept whole; "
+                f"the estimate rests on their {'pairwise tables' if counts.pairs is not None else 'one-way counts'}."
+            )
+    labels = [attribute.labels for attribute in schema.attributes]
+    if sum(schema.sizes) > MOST_LABELS:
+        notes.append(
+            f"With more than {MOST_LABELS:,} labels in all, the estimate starts from each attribute's unbiased one."
+        )
+        means, variances = pool_large(*_unbiased(phases, []), labels)
+        return list(map(project_to_simplex, means)), variances
+    mean, variance = pool([likelihood_of(plan, counts) for plan, counts in phases], labels)
+    bounds = np.cumsum(schema.sizes)[:-1]
+    return [project_to_simplex(f) for f in np.split(mean, bounds)], np.split(variance, bounds)
 
 
 def _weigh(parts: Sequence[PhaseEstimate], weights: Sequence[Sequence[float]]) -> tuple[list[Floats], list[Floats]]:

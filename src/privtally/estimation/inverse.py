@@ -113,7 +113,7 @@ def _by_label(mechanism: Pivot, scales: Floats) -> ByLabel:
 def _by_table(mechanism: Pivot) -> ByTable:
     """The operator undone between the spaces in which every attribute sums to nothing."""
     sizes = mechanism.sizes
-    basis = _zero_sum_basis(sizes)
+    basis = zero_sum_basis(sizes)
     operator = operator_matrix(mechanism).T
     shares = np.repeat([float(channel.scale) / len(sizes) for channel in mechanism.channels], np.array(sizes) - 1)
     inverse, _, condition = _pseudo_inverse(basis.T @ operator @ basis / shares)
@@ -139,7 +139,7 @@ def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:
     return inverse, known, condition
 
 
-def _zero_sum_basis(sizes: Sequence[int]) -> Floats:
+def zero_sum_basis(sizes: Sequence[int]) -> Floats:
     """Orthonormal columns that span the vectors in which each attribute's part sums to 0."""
     basis = np.zeros((sum(sizes), sum(sizes) - len(sizes)))
     row = column = 0

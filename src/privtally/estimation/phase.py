@@ -38,7 +38,7 @@ def invert(plan: Plan, counts: Counts) -> PhaseEstimate:
     inverse = inverse_of(plan.sampler)
     frequencies = inverse.apply([tally / tally.sum() for tally in tallies])
     if isinstance(inverse, ByTable):
-        flat = np.einsum("ij,jk,ik->i", inverse.matrix, _covariance(counts), inverse.matrix, optimize=True)
+        flat = np.einsum("ij,jk,ik->i", inverse.matrix, covariance(counts), inverse.matrix, optimize=True)
         variances = np.split(flat, inverse.bounds)
     else:
         variances = _variances(inverse, counts, tallies)
@@ -89,8 +89,8 @@ def _shared_spread(counts: Counts, one: int, two: int, spreads: Sequence[Floats]
     return (both - _smooth(counts.attributes[one]) * _smooth(counts.attributes[two])) / counts.reports, False
 
 
-def _covariance(counts: Counts) -> Floats:
-    """The covariance of all reported frequencies, attributes laid end to end (`cond-rr` plans keep pair tables)."""
+def covariance(counts: Counts) -> Floats:
+    """The covariance of all reported frequencies, attributes laid end to end; 0 between two whose table is not kept."""
     smooth = [_smooth(tally) for tally in counts.attributes]
     together = np.block(
         [
@@ -104,7 +104,9 @@ def _covariance(counts: Counts) -> Floats:
 
 
 def _smooth_pair(counts: Counts, one: int, two: int) -> Floats:
-    table = counts.pair_tables[min(one, two), max(one, two)]
+    table = counts.pair_tables.get((min(one, two), max(one, two)))
+    if table is None:
+        return np.outer(_smooth(counts.attributes[one]), _smooth(counts.attributes[two]))
     smooth: Floats = (table + 1 / table.size) / (counts.reports + 1)
     return smooth if one < two else smooth.T
 

@@ -5,10 +5,17 @@ import io
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from privtally import wire
 from privtally.errors import EstimateError
 from privtally.names import MechanismName, Method
+
+Floats = NDArray[np.float64]
+
+NORMAL_95 = 1.959963984540054
+"""The normal distribution has 95 % within this many standard deviations."""
 
 
 class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,6 +24,9 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     labels: tuple[str, ...]
     frequencies: tuple[float, ...]
     standard_errors: tuple[float, ...]
+    low: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
+    high: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Where the 95 % interval of each frequency begins and ends; missing where a bias comes on top."""
 
     def __post_init__(self) -> None:
         if not len(self.labels) == len(self.frequencies) == len(self.standard_errors):
@@ -25,6 +35,19 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             raise EstimateError("an attribute needs at least two labels of printable text")
         if not abs(sum(self.frequencies) - 1) < 1e-6 or not min(self.standard_errors) >= 0:
             raise EstimateError("frequencies must sum to 1 and standard errors must not be negative")
+        for bounds in (self.low, self.high):
+            if bounds is not msgspec.UNSET and len(bounds) != len(self.labels):
+                raise EstimateError("an interval must have a beginning and an end for each label")
+
+    @classmethod
+    def of(
+        cls, labels: tuple[str, ...], frequencies: Floats, standard_errors: Floats, *, intervals: bool
+    ) -> "AttributeEstimate":
+        """From arrays, with 95 % intervals where the standard errors say all."""
+        reach = NORMAL_95 * standard_errors
+        low, high = (np.clip(bound, 0, 1).tolist() for bound in (frequencies - reach, frequencies + reach))
+        parts = (labels, tuple(frequencies.tolist()), tuple(standard_errors.tolist()))
+        return cls(*parts, tuple(low), tuple(high)) if intervals else cls(*parts)
 
 
 class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,9 +106,11 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         """The estimate as CSV: one line for each label."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["attribute", "label", "frequency", "standard_error"])
+        writer.writerow(["attribute", "label", "frequency", "standard_error", "low_95", "high_95"])
         for name, attribute in self.attributes.items():
-            rows = zip(attribute.labels, attribute.frequencies, attribute.standard_errors, strict=True)
+            nothing = ("",) * len(attribute.labels)
+            bounds = (nothing if bound is msgspec.UNSET else bound for bound in (attribute.low, attribute.high))
+            rows = zip(attribute.labels, attribute.frequencies, attribute.standard_errors, *bounds, strict=True)
             writer.writerows([name, *row] for row in rows)
         return text.getvalue().encode()
 

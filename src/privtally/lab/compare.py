@@ -29,7 +29,8 @@ EXACT_CELLS = 1 << 16
 MOST_USERS_ONE_BY_ONE = 10_000_000
 
 SIMPLEX = "+simplex"
-ALL_METHODS: tuple[str, ...] = tuple(name for method in METHODS for name in (method, method + SIMPLEX))
+ALL_METHODS = ("pooled", "unbiased", "unbiased" + SIMPLEX, "paper", "paper" + SIMPLEX)
+"""The pooled estimate is a proper distribution as it stands."""
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ METHOD_MARKERS: Mapping[str, Mapping[str, Any]] = {
     "paper+simplex": {"marker": "o", "color": "#d55e00"},
     "unbiased": {"marker": "s", "markerfacecolor": "none", "color": "#0072b2"},
     "unbiased+simplex": {"marker": "s", "color": "#0072b2"},
+    "pooled": {"marker": "D", "color": "#009e73"},
 }
 
 

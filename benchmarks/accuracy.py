@@ -1,0 +1,233 @@
+"""The study grid: every mechanism and method on the same people, all projected to the simplex.
+
+`python -m benchmarks.accuracy [--part 0.05] [--runs 20] [--seed 1] [--workers 2] [--output study.json]`
+
+Cells are SynA and SynB × (X1 / uncopied) × d × k × ρ × n × ε, and unlike attributes whose frequencies are drawn from
+Dirichlet(1) in every run. `--part` runs that part of all cells, chosen by a hash of their names, so that a larger part
+contains a smaller one. People are simulated one by one through the product's own sampler and estimators.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privtally.client import respond_many
+from privtally.counts import count
+from privtally.errors import EstimateError
+from privtally.estimation import Phase, estimate
+from privtally.lab.parallel import run_jobs
+from privtally.lab.population import Synthetic
+from privtally.lab.seed import seeded
+from privtally.learning import learn
+from privtally.names import TWO_PHASE, MechanismName, Method, Rule
+from privtally.plan import design
+from privtally.schema import Records, Schema
+from privtally.simplex import project_to_simplex
+from privtally.source import Stream
+
+Floats = NDArray[np.float64]
+
+PHASE1_SHARE = 0.1
+SHAPES = tuple(product((2, 4, 6), (2, 4, 8)))
+PEOPLE = (200, 2_000, 20_000, 200_000)
+BUDGETS = (0.1, 0.3, 0.5, 1.0, 2.0)
+MARGINALS: dict[str, tuple[Any, Any]] = {
+    "π/uniform": ("falling", "domain"),
+    "π/π": ("falling", "same"),
+    "π/reversed π": ("falling", "reversed"),
+    "uniform/uniform": ("uniform", "domain"),
+}
+UNLIKE = "Dirichlet(1)"
+
+Campaign = tuple[MechanismName, Rule | None]
+METHODS: dict[Campaign, tuple[Method, ...]] = {
+    ("spl", None): ("unbiased", "pooled"),
+    ("smp", None): ("unbiased", "pooled"),
+    ("rs-fd", None): ("unbiased", "pooled"),
+    ("rs-rfd", None): ("paper", "unbiased", "pooled"),
+    ("corr-rr", "published"): ("paper", "pooled"),
+    ("corr-rr", "proposition"): ("paper", "unbiased", "pooled"),
+    ("corr-rr", "robust"): ("paper", "unbiased", "pooled"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One population, number of people and budget."""
+
+    kind: str
+    marginals: str
+    attributes: int
+    size: int
+    correlation: float
+    people: int
+    epsilon: float
+
+    @property
+    def place(self) -> float:
+        """A number from 0 to 1 that belongs to the cell, whatever else is run."""
+        return int.from_bytes(hashlib.sha256(repr(self).encode()).digest()[:8]) / 2**64
+
+    def draw(self, generator: np.random.Generator) -> tuple[NDArray[np.uint8], list[Floats]]:
+        """People, and the frequencies of the population that they come from."""
+        if self.marginals == UNLIKE:
+            laws = list(generator.dirichlet(np.ones(self.size), self.attributes))
+            return np.column_stack([generator.choice(self.size, self.people, p=law) for law in laws]).astype(
+                np.uint8
+            ), laws
+        first, uncopied = MARGINALS[self.marginals]
+        kind: Any = self.kind
+        population = Synthetic(kind, self.attributes, self.size, self.correlation, first, uncopied)
+        law = population.draw_laws(1, generator)[0][0]
+        people = np.repeat(np.arange(law.size), generator.multinomial(self.people, law.ravel()))
+        generator.shuffle(people)
+        axes = range(law.ndim)
+        marginals = [law.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes]
+        return np.column_stack(np.unravel_index(people, law.shape)).astype(np.uint8), marginals
+
+
+def cells() -> Iterator[Cell]:
+    """The study grid, and the cells of unlike attributes."""
+    for kind, marginals, (d, k), rho, n, epsilon in product(
+        ("SynA", "SynB"), MARGINALS, SHAPES, (0.1, 0.5, 0.9), PEOPLE, BUDGETS
+    ):
+        yield Cell(kind, marginals, d, k, rho, n, epsilon)
+    for (d, k), n, epsilon in product(SHAPES, PEOPLE, BUDGETS):
+        yield Cell("independent", UNLIKE, d, k, 0.0, n, epsilon)
+
+
+def name_of(campaign: Campaign, method: str) -> str:
+    """A key for JSON."""
+    mechanism, rule = campaign
+    return f"{mechanism} {rule} {method}" if rule else f"{mechanism} {method}"
+
+
+def phases_of(campaign: Campaign, records: Records, epsilon: float, source: Stream) -> list[Phase]:
+    """A whole campaign, as a collector would run it."""
+    mechanism, rule = campaign
+    first = design(records.schema, epsilon, mechanism)
+    if mechanism not in TWO_PHASE:
+        return [(first, count(first, respond_many(first, records, source).codes))]
+    asked = round(PHASE1_SHARE * len(records))
+    one, two = (Records(records.schema, records.codes[part]) for part in (slice(asked), slice(asked, None)))
+    counts = count(first, respond_many(first, one, source).codes)
+    second = learn(first, counts, rule=rule or "robust", phase2_users=len(two))
+    return [(first, counts), (second, count(second, respond_many(second, two, source).codes))]
+
+
+def run_cell(cell: Cell, runs: int, seed: int, only: Sequence[Campaign] = tuple(METHODS)) -> dict[str, Any]:
+    """Mean squared errors of every campaign and method, and how often 95 % intervals hold the population's values."""
+    schema = Schema.of({f"q{own}": [f"a{code}" for code in range(cell.size)] for own in range(cell.attributes)})
+    digest = hashlib.sha256(f"{seed} {cell}".encode()).digest()
+    generator = np.random.default_rng(int.from_bytes(digest))
+    source = seeded(int.from_bytes(digest[:8]))
+    errors: dict[str, list[float]] = {}
+    covered: dict[str, list[float]] = {}
+    for _ in range(runs):
+        codes, law = cell.draw(generator)
+        truth = [np.bincount(codes[:, own], minlength=cell.size) / len(codes) for own in range(cell.attributes)]
+        for campaign in only:
+            phases = phases_of(campaign, Records(schema, codes), cell.epsilon, source)
+            for method in METHODS[campaign]:
+                name = name_of(campaign, method)
+                errors.setdefault(name, []).append(_score(phases, method, truth, law, covered.setdefault(name, [])))
+    return {
+        "cell": asdict(cell),
+        "mse": {name: float(np.mean(values)) for name, values in errors.items()},
+        "spread": {name: float(np.std(values) / np.sqrt(runs)) for name, values in errors.items()},
+        "coverage": {name: float(np.mean(values)) for name, values in covered.items() if values},
+    }
+
+
+def _score(
+    phases: list[Phase], method: Method, truth: Sequence[Floats], law: Sequence[Floats], covered: list[float]
+) -> float:
+    try:
+        found = estimate(phases, method)
+    except EstimateError:
+        return float(np.mean([(1 / len(own) - own) ** 2 for own in truth]))
+    if not found.biased:
+        for attribute, own in zip(found.attributes.values(), law, strict=True):
+            held = (np.array(attribute.low) <= own) & (own <= np.array(attribute.high))
+            covered.append(float(np.mean(held)))
+    projected = [project_to_simplex(np.array(attribute.frequencies)) for attribute in found.attributes.values()]
+    return float(np.mean([(f - own) ** 2 for f, own in zip(projected, truth, strict=True)]))
+
+
+COMPARISONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "pooled / paper, proposition": ("corr-rr proposition pooled", ("corr-rr proposition paper",)),
+    "pooled / paper, robust": ("corr-rr robust pooled", ("corr-rr robust paper",)),
+    "pooled / paper, published": ("corr-rr published pooled", ("corr-rr published paper",)),
+    "pooled / better of paper and unbiased, proposition": (
+        "corr-rr proposition pooled",
+        ("corr-rr proposition paper", "corr-rr proposition unbiased"),
+    ),
+    "pooled / better of paper and unbiased, robust": (
+        "corr-rr robust pooled",
+        ("corr-rr robust paper", "corr-rr robust unbiased"),
+    ),
+    "robust / better of RS+FD and RS+RFD": ("corr-rr robust pooled", ("rs-fd unbiased", "rs-rfd paper")),
+    "robust / Corr-RR as published": ("corr-rr robust pooled", ("corr-rr published paper",)),
+    "robust / best of SPL, RS+FD, RS+RFD": (
+        "corr-rr robust pooled",
+        ("spl unbiased", "rs-fd unbiased", "rs-rfd paper"),
+    ),
+    "robust / SMP pooled": ("corr-rr robust pooled", ("smp pooled",)),
+}
+
+
+def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Geometric means and worst cells of every comparison."""
+    summary = {}
+    for title, (ours, theirs) in COMPARISONS.items():
+        ratios = [row["mse"][ours] / min(row["mse"][other] for other in theirs) for row in rows]
+        order = np.argsort(ratios)[::-1]
+        summary[title] = {
+            "geometric_mean": float(np.exp(np.mean(np.log(ratios)))),
+            "worst": float(max(ratios)),
+            "worst_cells": [{**rows[at]["cell"], "ratio": float(ratios[at])} for at in order[:10]],
+        }
+    return summary
+
+
+def main() -> int:
+    """Run the study and write what it found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", type=float, default=0.05)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    chosen = [cell for cell in cells() if cell.place < options.part]
+
+    def advance(done: int) -> None:
+        print(f"\r{done} of {len(chosen)} cells", end="", file=sys.stderr, flush=True)
+
+    jobs = [(cell, options.runs, options.seed) for cell in chosen]
+    rows = run_jobs(run_cell, jobs, options.workers, advance)
+    print(file=sys.stderr)
+    summary = summarise(rows)
+    for title, found in summary.items():
+        print(f"{title:52} geometric mean {found['geometric_mean']:.3f}, worst {found['worst']:.2f}")
+    for name in ("unbiased", "pooled"):
+        held = [value for row in rows for key, value in row["coverage"].items() if key.endswith(name)]
+        print(f"95 % intervals of {name}: {np.mean(held):.1%} hold the population's frequency")
+    if options.output is not None:
+        content = {"part": options.part, "runs": options.runs, "seed": options.seed, "summary": summary, "cells": rows}
+        options.output.write_text(json.dumps(content, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

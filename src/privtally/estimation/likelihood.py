@@ -1,0 +1,139 @@
+"""What a phase's reports say about the frequencies, near a given point: a slope and an information matrix.
+
+The probability of a report is linear in the true frequencies, whatever the mechanism, so that the likelihood of all
+reports has one maximum and is close to a parabola around it. A whole report says more than its attributes one by one:
+which of its values agree says which attribute was probably the pivot.
+
+Frequencies are laid end to end, attribute after attribute; only differences in which each attribute sums to 0 matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privtally.counts import Counts
+from privtally.estimation.inverse import Floats
+from privtally.estimation.phase import answers, covariance
+from privtally.mechanisms import Pivot, operator_matrix
+from privtally.plan import Plan
+
+Slope = tuple[Floats, Floats]
+"""The gradient of the log-likelihood, and the information (minus its second derivative, on average or as seen)."""
+
+MAX_ENUMERATED = 4096
+"""Where there are no more different reports than this, the information is the exact mean over all of them."""
+
+_CHUNK = 1 << 13
+
+
+class Likelihood(Protocol):
+    """The reports of one phase."""
+
+    def at(self, frequencies: Floats) -> Slope:
+        """The log-likelihood's slope and information at these frequencies."""
+        ...
+
+
+def likelihood_of(plan: Plan, counts: Counts) -> Likelihood:
+    """The most that the counts of a phase can say."""
+    sampler = plan.sampler
+    if not isinstance(sampler, Pivot):
+        return Answers([float(channel.scale) for channel in sampler.channels], answers(plan, counts))
+    if counts.whole is None:
+        return OneWay(sampler, counts)
+    return Whole(sampler, counts.whole.codes, counts.whole.times)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Every attribute through its own randomized response: SPL and SMP."""
+
+    scales: Sequence[float]
+    tallies: Sequence[NDArray[np.int64]]
+
+    def at(self, frequencies: Floats) -> Slope:
+        scale = np.repeat(self.scales, [len(tally) for tally in self.tallies])
+        size = np.repeat([len(tally) for tally in self.tallies], [len(tally) for tally in self.tallies])
+        asked = np.repeat([tally.sum() for tally in self.tallies], [len(tally) for tally in self.tallies])
+        reported = scale * frequencies + (1 - scale) / size
+        return scale * np.concatenate(list(self.tallies)) / reported, np.diag(asked * scale**2 / reported)
+
+
+class Whole:
+    """Whole reports of the pivot family: P(report) = Σ_pivot (its private value) · (the rest given that)."""
+
+    def __init__(self, mechanism: Pivot, codes: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        self._mechanism = mechanism
+        self._times = times
+        self._seen = _Reports.of(mechanism, codes)
+        self._every = _every_report(mechanism) if prod(mechanism.outputs) <= MAX_ENUMERATED else None
+
+    def at(self, frequencies: Floats) -> Slope:
+        scale = np.repeat([float(channel.scale) for channel in self._mechanism.channels], self._mechanism.sizes)
+        size = np.repeat(self._mechanism.sizes, self._mechanism.sizes)
+        private = scale * frequencies + (1 - scale) / size
+        slope, information = self._seen.moments(private, self._times)
+        if self._every is not None:
+            information = self._every.moments(private, None)[1] * self._times.sum()
+        return scale * slope, scale[:, None] * information * scale
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """Reports as places among the private frequencies laid end to end, and P(pivot) · P(rest | pivot's value)."""
+
+    places: NDArray[np.int64]
+    weights: Floats
+
+    @classmethod
+    def of(cls, mechanism: Pivot, codes: NDArray[np.int64]) -> "_Reports":
+        attributes = range(len(mechanism.channels))
+        starts = np.cumsum([0, *mechanism.sizes[:-1]])
+        weights = np.full(codes.shape, 1 / len(mechanism.channels))
+        for pivot in attributes:
+            for other in mechanism.others(pivot):
+                table = mechanism.fills[pivot][other].push(np.eye(mechanism.sizes[pivot]))
+                weights[:, pivot] *= table[codes[:, pivot], codes[:, other]]
+        return cls(codes + starts, weights)
+
+    def moments(self, private: Floats, times: NDArray[np.int64] | None) -> Slope:
+        """Σ times · ∂log P, and Σ times · ∂log P ∂log Pᵀ; times None means each report as often as it is expected."""
+        slope = np.zeros(len(private))
+        information = np.zeros((len(private), len(private)))
+        for start in range(0, len(self.places), _CHUNK):
+            places, weights = self.places[start : start + _CHUNK], self.weights[start : start + _CHUNK]
+            probability = (weights * private[places]).sum(axis=1)
+            seen = probability if times is None else times[start : start + _CHUNK]
+            shares = weights / probability[:, None]
+            slope += np.bincount(places.ravel(), (shares * seen[:, None]).ravel(), len(private))
+            rows = np.zeros((len(places), len(private)))
+            np.put_along_axis(rows, places, shares * np.sqrt(seen)[:, None], axis=1)
+            information += rows.T @ rows
+        return slope, information
+
+
+@lru_cache(maxsize=16)
+def _every_report(mechanism: Pivot) -> _Reports:
+    """Every report that can occur, and no other: those of probability 0 say nothing."""
+    reports = _Reports.of(mechanism, np.array(list(product(*map(range, mechanism.outputs)))))
+    possible = reports.weights.any(axis=1)
+    return _Reports(reports.places[possible], reports.weights[possible])
+
+
+class OneWay:
+    """The attributes of pivot reports one by one, where too many different reports were seen to keep them whole."""
+
+    def __init__(self, mechanism: Pivot, counts: Counts) -> None:
+        self._operator = operator_matrix(mechanism).T
+        self._reported = np.concatenate(counts.attributes) / counts.reports
+        self._precision = np.linalg.pinv(covariance(counts), rcond=1e-9, hermitian=True)
+
+    def at(self, frequencies: Floats) -> Slope:
+        pull = self._operator.T @ self._precision
+        return pull @ (self._reported - self._operator @ frequencies), pull @ self._operator

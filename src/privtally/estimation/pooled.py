@@ -1,0 +1,154 @@
+"""The pooled estimate: everything that the reports say, and no more difference between answers than they support.
+
+    frequencies of an attribute = uniform + a part shared by attributes with the same labels + a part of its own
+
+Both parts are normal with unknown variances. For each pair of variances on a grid the posterior is normal and known in
+closed form, and so is how well it explains the reports; the estimate is the mean over the grid. Where attributes differ
+strongly the own variance is large and nothing is pulled anywhere.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from privtally.estimation.inverse import Floats, zero_sum_basis
+from privtally.estimation.likelihood import Likelihood
+from privtally.simplex import project_to_simplex
+
+Labels = Sequence[tuple[str, ...]]
+
+VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 0.6, 13)])
+"""Candidates for both variances, in units of 1/k; frequencies drawn from Dirichlet(1) have 1/(k + 1)."""
+ALL_UNIFORM, ALL_ALIKE, ALL_APART = 0.08, 0.04, 0.65
+"""How credible it is beforehand that both variances are 0, that the own one alone is, that the shared one alone is."""
+TILT = 0.35
+"""Among variances above 0 the credibility grows with this power; ½ would be even in standard deviations, and pull large
+differences nowhere."""
+STEPS = 3
+"""How often the likelihood's parabola is taken anew at the estimate."""
+
+NEGLIGIBLE = 1e-6
+"""A pair of variances that is less credible than this adds nothing that shows."""
+
+_ROOM = 1 << 22
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """How credible each pair of variances is, and the mean for each, in the model's coordinates."""
+
+    weights: Floats
+    means: Floats
+
+
+class Model:
+    """The prior, in coordinates in which it is diagonal for every pair of variances."""
+
+    def __init__(self, labels: Labels) -> None:
+        self.sizes = [len(own) for own in labels]
+        self.uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
+        starts = np.cumsum([0, *self.sizes[:-1]])
+        columns, shares, units = [], [], []
+        for group in groups(labels):
+            size = self.sizes[group[0]]
+            inside = zero_sum_basis([size])
+            across = np.linalg.qr(np.column_stack([np.ones(len(group)), np.eye(len(group))[:, 1:]]))[0]
+            for place, direction in enumerate(across.T):
+                block = np.zeros((len(self.uniform), size - 1))
+                for own, weight in zip(group, direction, strict=True):
+                    block[starts[own] : starts[own] + size] = weight * inside
+                columns.append(block)
+                shares += [len(group) * (place == 0)] * (size - 1)
+                units += [1 / size] * (size - 1)
+        self.basis = np.hstack(columns)
+        shared, own = (grid.ravel() for grid in np.meshgrid(VARIANCES, VARIANCES, indexing="ij"))
+        self.shared, self.own = shared, own
+        self.deviations = np.sqrt((own[:, None] + shared[:, None] * np.array(shares)) * np.array(units))
+        self.prior = prior_weights()
+
+    def posterior(self, slope: Floats, information: Floats) -> Posterior:
+        """The posterior where the log-likelihood is slope·θ − ½ θᵀ information θ, θ being the difference to uniform."""
+        pull, hold = self.basis.T @ slope, self.basis.T @ information @ self.basis
+        evidence, means = np.zeros(len(self.prior)), np.zeros((len(self.prior), len(pull)))
+        for part in self._parts(hold):
+            deviations = self.deviations[part]
+            scaled = _scaled(deviations, hold)
+            aim = deviations * pull
+            middle = np.linalg.solve(scaled, aim[:, :, None])[:, :, 0]
+            factor = np.linalg.cholesky(scaled)
+            evidence[part] = 0.5 * (aim * middle).sum(axis=1) - np.log(np.einsum("gii->gi", factor)).sum(axis=1)
+            means[part] = middle * deviations
+        weights = self.prior * np.exp(evidence - evidence.max())
+        weights /= weights.sum()
+        return Posterior(weights, means)
+
+    def mean(self, posterior: Posterior) -> Floats:
+        """The mean of every frequency."""
+        mean: Floats = self.uniform + self.basis @ (posterior.weights @ posterior.means)
+        return mean
+
+    def variances(self, posterior: Posterior, information: Floats) -> Floats:
+        """The variance of every frequency."""
+        hold = self.basis.T @ information @ self.basis
+        off = posterior.means - posterior.weights @ posterior.means
+        covariance = (posterior.weights[:, None] * off).T @ off
+        for part in self._parts(hold):
+            deviations = self.deviations[part]
+            spread = np.linalg.inv(_scaled(deviations, hold)) * deviations[:, :, None] * deviations[:, None, :]
+            covariance += np.einsum("g,gij->ij", posterior.weights[part], spread)
+        variances: Floats = np.einsum("vi,ij,vj->v", self.basis, covariance, self.basis, optimize=True)
+        return variances
+
+    def narrowed(self, posterior: Posterior) -> tuple[Posterior, "Model"]:
+        """The same without the pairs of variances that the reports have ruled out."""
+        kept = posterior.weights > NEGLIGIBLE
+        model = copy(self)
+        model.shared, model.own, model.prior = self.shared[kept], self.own[kept], self.prior[kept]
+        model.deviations = self.deviations[kept]
+        return Posterior(posterior.weights[kept] / posterior.weights[kept].sum(), posterior.means[kept]), model
+
+    def _parts(self, hold: Floats) -> Iterator[slice]:
+        """The pairs of variances, so many at a time that their matrices fit in memory."""
+        many = max(1, _ROOM // hold.size)
+        return (slice(start, start + many) for start in range(0, len(self.prior), many))
+
+
+def _scaled(deviations: Floats, hold: Floats) -> Floats:
+    """The posterior's precision in units of the prior's deviations, for each row of them."""
+    scaled: Floats = deviations[:, :, None] * hold * deviations[:, None, :] + np.eye(len(hold))
+    return scaled
+
+
+def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> tuple[Floats, Floats]:
+    """Mean and variance of the frequencies of attributes with these labels, laid end to end."""
+    model = Model(labels)
+    bounds = np.cumsum(model.sizes)[:-1]
+    mean = model.uniform
+    for _ in range(STEPS):
+        point = np.concatenate([project_to_simplex(own) for own in np.split(mean, bounds)])
+        slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
+        information = np.sum(informations, axis=0)
+        posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
+        mean = model.mean(posterior)
+        posterior, model = model.narrowed(posterior)
+    return mean, model.variances(posterior, information)
+
+
+def groups(labels: Labels) -> list[list[int]]:
+    """Attributes with the same labels together."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for own, these in enumerate(labels):
+        groups.setdefault(tuple(these), []).append(own)
+    return list(groups.values())
+
+
+def prior_weights() -> Floats:
+    """How credible each pair (shared, own) of variances is before any report."""
+    above = VARIANCES**TILT / (VARIANCES**TILT).sum()
+    prior = (1 - ALL_UNIFORM - ALL_ALIKE - ALL_APART) * np.outer(above, above)
+    prior[:, 0] += ALL_ALIKE * above
+    prior[0] += ALL_APART * above
+    prior[0, 0] = ALL_UNIFORM
+    return prior.ravel()

@@ -1,0 +1,83 @@
+"""The copy probability for Phase II that allows for what Phase I leaves uncertain.
+
+Phase I says how credible each pair of variances is: how much attributes share, and how much each has of its own. For
+each pair and each copy probability the error that the pooled estimate will have follows from the information in both
+phases. The choice minimises the mean of its logarithm, so that no case counts for more because its errors are larger,
+among those that are nowhere credible much worse than fills that bet on nothing. Like attributes ask for copies, unlike
+ones for differences from the pivot, and where Phase I cannot tell, neither is bet on.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privtally.channel import randomized_response
+from privtally.copying import Told, told
+from privtally.counts import WHOLE_REPORT_LIMIT, Counts
+from privtally.estimation.inverse import Floats
+from privtally.estimation.likelihood import likelihood_of
+from privtally.estimation.pooled import Labels, Model
+from privtally.plan import Plan
+from privtally.rounding import nearest_probability
+
+CANDIDATES = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.0125, 0.0375, 0.9875, 0.995]]))
+CREDIBLE = 0.01
+"""Pairs of variances that are less credible than this, next to the most credible one, are given up."""
+SLACK = 1.12
+"""In no credible case may the error exceed that of even fills by more than this factor."""
+SMALLEST_VARIANCE = 1e-6
+INDIFFERENT = 0.02
+"""Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
+ROUNDING = 1e-12
+MOST_LABELS = 1_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A copy probability for all pairs of attributes, and how often an observer of a report names its pivot."""
+
+    copy_probability: float
+    pivot_guess: float
+
+
+def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float) -> Choice:
+    """The choice for so many people in Phase II; 1/k, which bets on nothing, where the schema is too large."""
+    attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
+    candidates = np.array([nearest_probability(p) for p in (*CANDIDATES, 1 / size)])
+    kept = min(size**attributes, phase2_users) <= WHOLE_REPORT_LIMIT
+    tells = told(candidates, attributes, size, whole=kept)
+    if tells is None or attributes * size > MOST_LABELS:
+        return Choice(float(candidates[-1]), 1 / attributes)
+    labels = [attribute.labels for attribute in plan.schema.attributes]
+    model = Model(labels)
+    weights = model.posterior(*likelihood_of(plan, counts).at(model.uniform)).weights
+    first = counts.reports * float(plan.sampler.channels[0].scale) ** 2 * size
+    second = phase2_users * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2
+    errors = pooled_errors(model, labels, first, second, tells)
+    credible = weights > CREDIBLE * weights.max()
+    safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
+    hidden = tells.pivot_guess <= max(max_pivot_guess, 1 / attributes) + ROUNDING
+    expected = np.log(errors) @ weights
+    good = safe & hidden
+    good &= expected <= np.min(expected[good]) + INDIFFERENT
+    best = min(np.flatnonzero(good), key=lambda place: abs(candidates[place] - 1 / size))
+    return Choice(float(candidates[best]), float(tells.pivot_guess[best]))
+
+
+def pooled_errors(model: Model, labels: Labels, first: float, second: float, tells: Told) -> Floats:
+    """The pooled estimate's error (copy probability, pair of variances), if it knew the variances.
+
+    `first` is Phase I's information on each attribute, `second` what Phase II's people amount to in reports whose
+    private pivot is kept with certainty.
+    """
+    alike = np.array([[float(one == two) for two in labels] for one in labels])
+    same = np.eye(len(labels))
+    size = len(labels[0])
+    own, shared = (np.maximum(v, SMALLEST_VARIANCE)[:, None, None] / size for v in (model.own, model.shared))
+    prior = np.linalg.inv(own * same + shared * alike)
+    cross = (tells.shared - tells.apart) / len(labels)
+    information = first * same + second * (tells.apart[:, None, None] * same + cross[:, None, None])
+    left = np.linalg.inv(prior + information[:, None])
+    errors: Floats = np.trace(left, axis1=-2, axis2=-1)
+    return errors

@@ -1,0 +1,182 @@
+"""The pooled estimate: its likelihood against enumerated laws, and what it does with the answer."""
+
+import inspect
+from functools import reduce
+from itertools import product
+from typing import get_args
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from privtally.counts import Counts, count
+from privtally.estimation import Phase, estimate
+from privtally.estimation.large import pool_large
+from privtally.estimation.likelihood import Likelihood, OneWay, Whole, likelihood_of
+from privtally.estimation.phase import invert
+from privtally.estimation.pooled import pool
+from privtally.lab.collectors import Exact
+from privtally.mechanisms import Pivot
+from privtally.names import MechanismName, Method
+from privtally.plan import Plan, design
+from privtally.schema import Records
+from tests.support import plan_of, schema_of
+
+Floats = NDArray[np.float64]
+PIVOTS: list[tuple[MechanismName, tuple[int, ...]]] = [
+    ("rs-fd", (2, 3)),
+    ("rs-rfd", (3, 2, 2)),
+    ("corr-rr", (3, 3, 3)),
+    ("cond-rr", (2, 4)),
+]
+
+
+def report_probabilities(plan: Plan, frequencies: Floats) -> Floats:
+    """The probability of every report if answers are independent: their marginals are all that matters."""
+    parts = np.split(frequencies, np.cumsum(plan.schema.sizes)[:-1])
+    total = np.zeros(int(np.prod(plan.sampler.outputs)))
+    for record in product(*map(range, plan.schema.sizes)):
+        chance = np.prod([part[code] for part, code in zip(parts, record, strict=True)])
+        law = plan.sampler.law(record)
+        total += chance * np.array([float(law[report]) for report in product(*map(range, plan.sampler.outputs))])
+    return total
+
+
+def some_frequencies(sizes: tuple[int, ...], seed: int = 1) -> Floats:
+    made_up = np.random.default_rng(seed)
+    return np.concatenate([made_up.dirichlet(np.full(size, 5.0)) for size in sizes])
+
+
+def zero_sum(sizes: tuple[int, ...], seed: int) -> Floats:
+    made_up = np.random.default_rng(seed)
+    return np.concatenate([part - part.mean() for part in (made_up.normal(size=size) for size in sizes)])
+
+
+@pytest.mark.parametrize(("mechanism", "sizes"), PIVOTS)
+def test_the_slope_is_that_of_the_whole_reports_likelihood(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
+    plan = plan_of(mechanism, sizes)
+    codes = np.random.default_rng(2).integers(0, sizes, (50, len(sizes))).astype(np.uint8)
+    counts = count(plan, codes)
+    seen = np.zeros(sizes)
+    np.add.at(seen, tuple(codes.T), 1)
+    likelihood, point = likelihood_of(plan, counts), some_frequencies(sizes)
+    assert isinstance(likelihood, Whole)
+    slope, _ = likelihood.at(point)
+    for seed in range(3):
+        step = 1e-5 * zero_sum(sizes, seed)
+        up, down = (np.log(report_probabilities(plan, point + sign * step)) @ seen.ravel() for sign in (1, -1))
+        assert slope @ step == pytest.approx((up - down) / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(("mechanism", "sizes"), PIVOTS)
+def test_the_information_is_the_mean_squared_slope(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
+    plan = plan_of(mechanism, sizes)
+    counts = count(plan, np.zeros((7, len(sizes)), dtype=np.uint8))
+    point = some_frequencies(sizes)
+    _, information = likelihood_of(plan, counts).at(point)
+    for seed in range(3):
+        step = 1e-4 * zero_sum(sizes, seed)
+        up, down, here = (report_probabilities(plan, point + sign * step) for sign in (1, -1, 0))
+        assert step @ information @ step == pytest.approx(7 * (((up - down) / 2) ** 2 / here).sum(), rel=1e-4)
+
+
+def test_counts_without_whole_reports_use_their_operator() -> None:
+    plan = plan_of("corr-rr", (3, 3, 3))
+    assert isinstance(plan.sampler, Pivot)
+    counts = count(plan, np.random.default_rng(2).integers(0, 3, (400, 3)).astype(np.uint8), whole_report_limit=2)
+    likelihood = likelihood_of(plan, counts)
+    assert isinstance(likelihood, OneWay)
+    unbiased = np.concatenate(list(invert(plan, counts).frequencies))
+    slope, _ = likelihood.at(unbiased)
+    for seed in range(3):
+        assert slope @ zero_sum((3, 3, 3), seed) == pytest.approx(0, abs=1e-6)
+    assert "pairwise tables" in estimate([(plan, counts)]).notes[0]
+
+
+def simulated(plan: Plan, frequencies: list[Floats], people: int, seed: int = 3) -> Counts:
+    """Reports of people whose answers are independent."""
+    generator = np.random.default_rng(seed)
+    law = reduce(np.multiply.outer, frequencies)
+    table = generator.multinomial(people, law.ravel()).reshape(law.shape)
+    nobody = Records(plan.schema, np.zeros((1, len(frequencies)), dtype=np.uint8))
+    return Exact(nobody, None, generator).count(plan, table)
+
+
+@pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
+def test_where_attributes_differ_strongly_it_is_the_unbiased_answer(mechanism: MechanismName) -> None:
+    plan = plan_of(mechanism, (3, 3), epsilon=2.0)
+    truth = [np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6])]
+    phase = (plan, simulated(plan, truth, 2_000_000))
+    pooled, unbiased = estimate([phase]), estimate([phase], "unbiased")
+    for name, own in zip(plan.schema.names, truth, strict=True):
+        one, two = pooled.attributes[name], unbiased.attributes[name]
+        assert np.abs(np.array(one.frequencies) - two.frequencies) == pytest.approx(0, abs=2 * max(two.standard_errors))
+        assert np.array(one.frequencies) == pytest.approx(own, abs=6 * max(one.standard_errors))
+        assert max(one.standard_errors) <= 1.05 * max(two.standard_errors)
+
+
+@pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd", "corr-rr"])
+def test_where_nothing_differs_it_is_much_closer(mechanism: MechanismName) -> None:
+    """Fixed seeds; the factor is about ten on average."""
+    plan = plan_of(mechanism, (4, 4, 4))
+    truth = [np.full(4, 0.25)] * 3
+    errors = {"pooled": 0.0, "unbiased": 0.0}
+    for seed in range(5):
+        phase = (plan, simulated(plan, truth, 3_000, seed))
+        for method in ("pooled", "unbiased"):
+            found = estimate([phase], method).attributes.values()
+            errors[method] += sum(((np.array(each.frequencies) - 0.25) ** 2).sum() for each in found)
+    assert errors["pooled"] < errors["unbiased"] / 2
+
+
+def test_it_gives_distributions_with_intervals_around_them() -> None:
+    plan = plan_of("corr-rr", (4, 4))
+    result = estimate([(plan, count(plan, np.zeros((30, 2), dtype=np.uint8)))])
+    for attribute in result.attributes.values():
+        assert sum(attribute.frequencies) == pytest.approx(1)
+        for low, frequency, high in zip(attribute.low, attribute.frequencies, attribute.high, strict=True):  # type: ignore[arg-type]
+            assert 0 <= low <= frequency <= high <= 1
+
+
+def test_large_schemas_are_pooled_by_the_same_model() -> None:
+    """SPL on near-uniform answers is what the short cut assumes."""
+    plan = design(schema_of((4, 4, 4, 4)), 2.0, "spl")
+    truth = [np.array([0.27, 0.25, 0.24, 0.24])] * 4
+    counts = simulated(plan, truth, 20_000)
+    labels = [attribute.labels for attribute in plan.schema.attributes]
+    likelihoods: list[Likelihood] = [likelihood_of(plan, counts)]
+    mean, variance = pool(likelihoods, labels)
+    part = invert(plan, counts)
+    means, variances = pool_large(part.frequencies, part.variances, labels)
+    assert np.concatenate(means) == pytest.approx(mean, abs=0.05 * np.sqrt(variance.max()))
+    assert np.concatenate(variances) == pytest.approx(variance, rel=0.05)
+
+
+def test_an_attribute_with_very_many_labels_takes_no_matrix() -> None:
+    plan = design(schema_of((65_536, 2)), 2.0, "rs-fd")
+    codes = np.random.default_rng(1).integers(0, (65_536, 2), (500, 2)).astype(np.uint16)
+    result = estimate([(plan, count(plan, codes))])
+    assert sum(result.attributes["q0"].frequencies) == pytest.approx(1)
+    assert "labels in all" in result.notes[0]
+
+
+def test_the_estimator_is_given_plans_and_counts_and_nothing_else() -> None:
+    """With the import rules, which keep records, clients and simulations away, no truth can reach it."""
+    parameters = inspect.signature(estimate).parameters
+    assert list(parameters) == ["phases", "method"]
+    assert get_args(Phase) == (Plan, Counts)
+    assert get_args(parameters["phases"].annotation) == (Phase,)
+    assert parameters["method"].annotation == Method
+
+
+def test_whole_reports_say_which_attribute_was_the_pivot() -> None:
+    """Reports that never agree with their pivot hide nothing from the likelihood that the marginals lose."""
+    copies = tuple(tuple(1.0 if own == other else 0.0 for other in range(4)) for own in range(4))
+    plan = Plan(schema_of((4, 4, 4, 4)), 1.0, "corr-rr", 2, "corr-rr", copy_probability=copies)
+    assert isinstance(plan.sampler, Pivot)
+    counts = simulated(plan, [np.full(4, 0.25)] * 4, 1_000_000)
+    whole = Whole(plan.sampler, np.array([[0, 1, 2, 3]]), np.array([counts.reports]))
+    one_way = OneWay(plan.sampler, counts)
+    uniform = np.full(16, 0.25)
+    step = np.tile(zero_sum((4,), 1), 4)
+    assert step @ whole.at(uniform)[1] @ step > 10 * (step @ one_way.at(uniform)[1] @ step)

@@ -1,0 +1,136 @@
+"""What copying tells, by enumeration, and the choice that allows for noise."""
+
+import numpy as np
+import pytest
+
+from privtally.channel import randomized_response
+from privtally.copying import told
+from privtally.counts import Counts, count
+from privtally.errors import LearningError
+from privtally.estimation.likelihood import OneWay, Whole
+from privtally.learning import learn
+from privtally.mechanisms import Pivot, copy_fills
+from privtally.plan import Plan, design
+from privtally.privacy.audit import audit
+from privtally.rounding import nearest_probability
+from tests.support import schema_of
+from tests.unit.test_pooled import simulated
+
+PROBABILITIES = np.array([0.0, 0.125, 0.25, 0.5, 0.875, 1.0])
+
+
+def copying_plan(attributes: int, size: int, probability: float) -> Plan:
+    rows = range(attributes)
+    copies = tuple(tuple(1.0 if own == other else nearest_probability(probability) for other in rows) for own in rows)
+    return Plan(schema_of((size,) * attributes), 1.0, "corr-rr", 2, "corr-rr", copy_probability=copies)
+
+
+@pytest.mark.parametrize(("attributes", "size"), [(2, 2), (2, 4), (3, 3), (4, 2), (4, 4)])
+def test_partitions_give_what_enumeration_gives(attributes: int, size: int) -> None:
+    tells = told(PROBABILITIES, attributes, size)
+    assert tells is not None
+    for place, probability in enumerate(PROBABILITIES):
+        plan = copying_plan(attributes, size, probability)
+        sampler = plan.sampler
+        assert isinstance(sampler, Pivot)
+        seen = np.zeros((1, attributes), dtype=np.int64) if probability else np.arange(attributes)[None] % size
+        if not probability and attributes > size:
+            seen = np.array([[0] + [1] * (attributes - 1)])
+        _, information = Whole(sampler, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))
+        scale = float(sampler.channels[0].scale)
+        inside = np.zeros(size)
+        inside[:2] = 2**-0.5, -(2**-0.5)
+        alike = np.kron(np.ones(attributes) / attributes**0.5, inside)
+        differ = np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
+        assert tells.shared[place] * scale**2 == pytest.approx(alike @ information @ alike, abs=1e-9)
+        assert tells.apart[place] * scale**2 == pytest.approx(differ @ information @ differ, abs=1e-9)
+        assert tells.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-9)
+
+
+@pytest.mark.parametrize(("attributes", "size"), [(2, 4), (3, 3), (4, 2)])
+def test_one_way_information_is_that_of_the_operator(attributes: int, size: int) -> None:
+    probabilities = PROBABILITIES[1:-1]
+    tells = told(probabilities, attributes, size, whole=False)
+    assert tells is not None
+    sizes = (size,) * attributes
+    for place, probability in enumerate(probabilities):
+        copies = [[1.0 if own == other else probability for other in range(attributes)] for own in range(attributes)]
+        sampler = Pivot(tuple(randomized_response(1, size) for _ in sizes), copy_fills(sizes, copies))
+        law = sampler.law((0,) * attributes)
+        million = 10**9
+        uniform = np.zeros(sizes)
+        for record in np.ndindex(*sizes):
+            for report, chance in sampler.law(record).items():
+                uniform[report] += float(chance) / size**attributes
+        tables = np.round(uniform * million).astype(np.int64)
+        counts = _counts_of(tables)
+        information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
+        inside = np.zeros(size)
+        inside[:2] = 2**-0.5, -(2**-0.5)
+        alike = np.kron(np.ones(attributes) / attributes**0.5, inside)
+        differ = np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
+        scale = float(sampler.channels[0].scale)
+        assert tells.shared[place] * scale**2 == pytest.approx(alike @ information @ alike, rel=1e-4)
+        assert tells.apart[place] * scale**2 == pytest.approx(differ @ information @ differ, rel=1e-4)
+        assert sum(law.values()) == 1
+
+
+def _counts_of(tensor: np.ndarray) -> Counts:
+    axes = range(tensor.ndim)
+    margins = tuple(tensor.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes)
+    pairs = {
+        (one, two): tensor.sum(axis=tuple(axis for axis in axes if axis not in (one, two)))
+        for one in axes
+        for two in axes
+        if one < two
+    }
+    return Counts("0" * 64, int(tensor.sum()), margins, None, pairs)
+
+
+def test_too_many_kinds_of_reports_are_not_analysed() -> None:
+    assert told(PROBABILITIES, 60, 30) is None
+    first = design(schema_of((30,) * 60), 1.0, "corr-rr")
+    second = learn(first, count(first, np.zeros((40, 60), dtype=np.uint8)))
+    assert second.learned is not None
+    assert second.copy_probability is not None
+    assert second.copy_probability[0][1] == nearest_probability(1 / 30)
+    assert second.learned.pivot_guess == 1 / 60
+
+
+def test_without_information_it_bets_on_nothing() -> None:
+    for sizes in ((2, 2), (4, 4), (8, 8)):
+        first = design(schema_of(sizes), 0.1, "corr-rr")
+        codes = np.random.default_rng(1).integers(0, sizes, (20, 2)).astype(np.uint8)
+        copies = learn(first, count(first, codes)).copy_probability
+        assert copies is not None
+        assert copies[0][1] == pytest.approx(1 / sizes[0], abs=0.03)
+
+
+def test_like_attributes_are_copied_and_unlike_ones_are_not() -> None:
+    first = design(schema_of((4, 4, 4, 4)), 2.0, "corr-rr")
+    falling = np.array([0.4, 0.3, 0.2, 0.1])
+    alike = learn(first, simulated(first, [falling] * 4, 2_000_000)).copy_probability
+    unlike = learn(first, simulated(first, [falling, falling[::-1]] * 2, 200_000)).copy_probability
+    assert alike is not None
+    assert unlike is not None
+    assert alike[0][1] > 0.4
+    assert unlike[0][1] < 0.1
+
+
+@pytest.mark.parametrize("most", [0.1, 0.3, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("sizes", [(2, 2, 2, 2), (4, 4, 4)])
+def test_the_pivot_is_as_secret_as_asked_for(sizes: tuple[int, ...], most: float) -> None:
+    first = design(schema_of(sizes), 2.0, "corr-rr")
+    truth = [np.random.default_rng(own).dirichlet(np.ones(size)) for own, size in enumerate(sizes)]
+    second = learn(first, simulated(first, truth, 50_000), max_pivot_guess=most)
+    exact = audit(second)["pivot_guess"]
+    assert second.learned is not None
+    assert second.learned.pivot_guess == pytest.approx(exact, abs=1e-9)
+    assert exact <= max(most, 1 / len(sizes)) + 1e-9
+
+
+@pytest.mark.parametrize("most", [0.0, -1.0, 1.5, float("nan")])
+def test_a_bound_that_is_none_is_refused(most: float) -> None:
+    first = design(schema_of((2, 2)), 1.0, "corr-rr")
+    with pytest.raises(LearningError, match="max_pivot_guess"):
+        learn(first, count(first, np.zeros((5, 2), dtype=np.uint8)), max_pivot_guess=most)
