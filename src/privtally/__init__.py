@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from privtally.job import Job as Job
     from privtally.job import run_campaign as run_campaign
     from privtally.learning import learn as learn
+    from privtally.pair import PairEstimate as PairEstimate
+    from privtally.pair import estimate_pair as estimate_pair
     from privtally.plan import Plan as Plan
     from privtally.plan import design as design
     from privtally.plan import load_plan as load_plan
@@ -55,6 +57,7 @@ _HOME = {
     "estimation": ("Estimate", "estimate", "load_estimate"),
     "job": ("Job", "run_campaign"),
     "learning": ("learn",),
+    "pair": ("PairEstimate", "estimate_pair"),
     "plan": ("Plan", "design", "load_plan"),
     "report": ("Report", "Reports", "load_report"),
     "schema": ("Attribute", "Record", "Records", "Schema"),

@@ -38,7 +38,7 @@ def pair_joint(plan: Plan, counts: Counts, one: int, two: int, marginals: Sequen
 
 def debias_pair(table: Floats, one: Keep, two: Keep) -> Floats:
     """Undo both channels of a table of reported pairs: unbiased, and possibly negative."""
-    return _undo(_undo(table, one).T, two).T
+    return undo(undo(table, one).T, two).T
 
 
 def conditional_rows(joint: Floats) -> list[Floats]:
@@ -47,8 +47,8 @@ def conditional_rows(joint: Floats) -> list[Floats]:
     return [row / row.sum() if row.sum() > 0 else marginal for row in joint]
 
 
-def _undo(table: Floats, channel: Keep) -> Floats:
-    """Undo a channel along the first axis."""
+def undo(table: Floats, channel: Keep) -> Floats:
+    """Undo a channel along the first axis of a table."""
     scale = float(channel.scale)
     undone: Floats = (table - (1 - scale) / channel.size * table.sum(axis=0)) / scale
     return undone

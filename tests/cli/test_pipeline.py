@@ -11,6 +11,7 @@ import pytest
 
 from privtally.names import MECHANISMS, TWO_PHASE
 from tests.cli.conftest import LABELS, Program, write_data
+from tests.cli.test_bad_input import refused
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -176,3 +177,19 @@ def test_labels_that_look_like_markup_are_shown_as_they_are(program: Program, tm
     assert "[bold]" in shown
     assert "$a_1$" in shown
     assert "[bold]" in program("show", "job/plan-1.json").out
+
+
+def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 3, "-m", "corr-rr", "-o", "job")
+    phases = ("--phase", "job/plan-1.json", "job/counts-1.json", "--phase", "job/plan-2.json", "job/counts-2.json")
+    shown = program("estimate", *phases, "--pair", "smokes,drinks", "-o", "pair.csv")
+    assert "smokes" in shown.out
+    assert Path("pair.csv").read_text().splitlines()[0] == "smokes,drinks,frequency,standard_error"
+    result = program("estimate", *phases, "--pair", "smokes,drinks", "--json").json()
+    assert result["attributes"] == ["smokes", "drinks"]
+    assert sum(map(sum, result["frequencies"])) == pytest.approx(1)
+    assert "no attribute" in refused(program, "estimate", *phases, "--pair", "smokes,gone")
+    assert "two attributes" in refused(program, "estimate", *phases, "--pair", "smokes")
+    second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
+    assert "nothing about two" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
+    assert "--plot" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")

@@ -1,8 +1,9 @@
 """estimate: counts -> frequencies."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -10,6 +11,9 @@ from typer.core import TyperCommand
 from privtally.cli.console import busy, err, out, print_json
 from privtally.cli.options import JsonFlag, MethodOption
 from privtally.errors import DocumentError
+
+if TYPE_CHECKING:
+    from privtally.estimation import Phase
 
 
 class PhaseOptions(TyperCommand):
@@ -39,6 +43,10 @@ def estimate(
         typer.Option("--phase", metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase."),
     ],
     method: MethodOption = "pooled",
+    pair: Annotated[
+        str | None,
+        typer.Option("--pair", metavar="A,B", help="The two-way table of two attributes instead, from SPL reports."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
     ] = None,
@@ -57,8 +65,14 @@ def estimate(
         picture.check_picture_path(plot)
     plans = [read_plan(path) for path in phase[::2]]
     counts = [read_counts(path, plan) for path, plan in zip(phase[1::2], plans, strict=True)]
+    phases = list(zip(plans, counts, strict=True))
+    if pair is not None:
+        if plot is not None:
+            raise DocumentError("--plot draws every attribute by itself; leave it out with --pair")
+        _estimate_pair(phases, _two_names(pair, plans[0].schema.names), output, json=json)
+        return
     with busy("Estimating"), ExitStack() as stack:
-        result = estimate(list(zip(plans, counts, strict=True)), method)
+        result = estimate(phases, method)
         if output is not None:
             table = result.to_csv() if output.suffix == ".csv" else result.dump()
             stack.enter_context(write_whole(output)).write(table)
@@ -70,3 +84,32 @@ def estimate(
         print_json(result)
     else:
         words.print_estimate(result, out)
+
+
+def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
+    """Two attributes' names around a comma, which may stand in a name too."""
+    places = [place for place, char in enumerate(pair) if char == ","]
+    cuts = [(pair[:place], pair[place + 1 :]) for place in places]
+    known = [cut for cut in cuts if set(cut) <= set(names)]
+    if not cuts:
+        raise DocumentError("--pair needs two attributes with a comma between them: --pair smokes,drinks")
+    return (known or cuts)[0]
+
+
+def _estimate_pair(phases: "list[Phase]", names: tuple[str, str], output: Path | None, *, json: bool) -> None:
+    import msgspec
+
+    from privtally.cli import words
+    from privtally.files import write_bytes
+    from privtally.pair import estimate_pair
+
+    with busy("Estimating"):
+        result = estimate_pair(phases, *names)
+    if output is not None:
+        document = msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+        write_bytes(output, result.to_csv() if output.suffix == ".csv" else document)
+        err.print(f"Written: {output}")
+    if json:
+        print_json(result)
+    else:
+        words.print_pair(result, out)

@@ -13,6 +13,7 @@ from privtally.estimation import AttributeEstimate, Estimate
 from privtally.exponential import log_floor
 from privtally.mechanisms import Split
 from privtally.names import TWO_PHASE
+from privtally.pair import PairEstimate
 from privtally.plan import Plan
 
 NAMES = {
@@ -164,6 +165,20 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         )
     for note in estimate.notes:
         console.print(note)
+
+
+def print_pair(pair: PairEstimate, console: Console) -> None:
+    """Print a two-way table."""
+    first, second = pair.attributes
+    table = Table(title=f"{pair.reports:,} private reports of both", title_justify="left")
+    table.add_column(Text(f"{first} \\ {second}"))
+    for label in pair.labels[1]:
+        table.add_column(Text(label), justify="right")
+    for label, row, errors in zip(pair.labels[0], pair.frequencies, pair.standard_errors, strict=True):
+        cells = [f"{frequency:.1%} ± {error:.1%}" for frequency, error in zip(row, errors, strict=True)]
+        table.add_row(Text(label), *cells)
+    console.print(table)
+    console.print("The nearest proper table to an unbiased one; ± is the unbiased one's standard error.")
 
 
 def _interval(attribute: AttributeEstimate, code: int) -> str:
