@@ -29,7 +29,6 @@ SLACK = 1.12
 SMALLEST_VARIANCE = 1e-6
 INDIFFERENT = 0.02
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
-ROUNDING = 1e-12
 MOST_LABELS = 1_000
 
 
@@ -57,7 +56,8 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     errors = pooled_errors(model, labels, first, second, tells)
     credible = weights > CREDIBLE * weights.max()
     safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
-    hidden = tells.pivot_guess <= max(max_pivot_guess, 1 / attributes) + ROUNDING
+    # Even fills, the last candidate, come as near to 1/d as whole multiples of 2^-32 allow.
+    hidden = tells.pivot_guess <= max(max_pivot_guess, tells.pivot_guess[-1])
     expected = np.log(errors) @ weights
     good = safe & hidden
     good &= expected <= np.min(expected[good]) + INDIFFERENT

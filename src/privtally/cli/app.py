@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli import collect, documents, experiments, privacy, results, whole
+from privtally.cli import advice, collect, documents, experiments, privacy, results, whole
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
@@ -60,6 +60,7 @@ app.command()(documents.show)
 app.command()(privacy.audit)
 app.command()(privacy.verify)
 app.command()(experiments.compare)
+app.command()(advice.advise)
 app.command()(experiments.reproduce)
 
 

@@ -18,7 +18,7 @@ from privtally.estimation import Phase, estimate
 from privtally.lab.collectors import Collector, Exact, People, UserByUser
 from privtally.lab.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
-from privtally.learning import learn
+from privtally.learning import MAX_PIVOT_GUESS, learn
 from privtally.names import METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
 from privtally.plan import design
 from privtally.schema import Records
@@ -70,6 +70,7 @@ class Study:
     runs: int
     seed: int
     users: int | None = None
+    max_pivot_guess: float = MAX_PIVOT_GUESS
 
     @property
     def people(self) -> int:
@@ -107,12 +108,12 @@ def compare(
 ) -> list[Comparison]:
     """Every variant under every method at every budget, the best first; the seed alone decides every number."""
     jobs = [(study, variant, epsilon, tuple(methods)) for epsilon in epsilons for variant in chosen]
-    found = run_jobs(_study, jobs, workers, advance)
+    found = run_jobs(study_variant, jobs, workers, advance)
     rows = [row for rows in found for row in rows]
     return sorted(rows, key=lambda row: (row.epsilon, row.mse))
 
 
-def _study(study: Study, variant: Variant, epsilon: float, methods: Sequence[str]) -> list[Comparison]:
+def study_variant(study: Study, variant: Variant, epsilon: float, methods: Sequence[str]) -> list[Comparison]:
     """One variant at one budget: all its runs, under every method."""
     errors: dict[str, list[float]] = {method: [] for method in methods}
     without_answer = 0
@@ -169,5 +170,11 @@ def _run(
         people_1, people_2 = collector.phases(phase1_people(study.people, study.phase1_share))
         counts = collector.count(first, people_1)
         users = study.people - counts.reports
-        second = learn(first, counts, rule=variant.rule or RULES[0], phase2_users=users)
+        second = learn(
+            first,
+            counts,
+            rule=variant.rule or RULES[0],
+            phase2_users=users,
+            max_pivot_guess=study.max_pivot_guess,
+        )
         yield [(first, counts), (second, collector.count(second, people_2))], collector.truth(people_1, people_2)

@@ -173,3 +173,39 @@ def _belongs(result: Result, panel: Panel) -> bool:
 def _name(figure: str) -> str:
     kind, number = figure.split("_")
     return f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+
+
+MECHANISM_STYLES: Mapping[str, Mapping[str, Any]] = {
+    "spl": {"color": "#7f7f7f", "marker": "s", "linestyle": "--"},
+    "rs-fd": {"color": "#e69f00", "marker": "^", "linestyle": "-."},
+    "corr-rr": {"color": "#009e73", "marker": "D", "linestyle": "-"},
+    "smp": {"color": "#0072b2", "marker": "o", "linestyle": ":"},
+}
+
+Curves = Mapping[str, Sequence[tuple[float, float]]]
+
+
+def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figure":
+    """Expected errors against the budget, and at the budget that was asked about against the pivot's secrecy."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axis, curves in ((left, by_budget), (right, by_secrecy)):
+        for name, points in curves.items():
+            axis.plot(*zip(*points, strict=True), label=name, markersize=5, **MECHANISM_STYLES[name])
+        axis.set_yscale("log")
+        axis.grid(color="#d9d9d9", linewidth=0.6)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+    left.set_xscale("log")
+    budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
+    left.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+    left.minorticks_off()
+    left.set_xlabel("budget ε")
+    left.set_ylabel("expected error of a frequency")
+    right.set_xlabel(f"how often an observer may name the pivot, at ε = {epsilon:g}")
+    right.set_xlim(0, 1.05)
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return figure

@@ -1,0 +1,199 @@
+"""Which campaign to run: simulated campaigns over a stated prior of populations, or over pilot data.
+
+Without pilot data nothing is known about the answers, so several kinds of populations are drawn and errors are compared
+by their geometric mean: no kind counts for more because its errors are larger.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from privtally.errors import CampaignError, PrivtallyError
+from privtally.lab.compare import Comparison, Study, Variant, check_possible, study_variant
+from privtally.lab.parallel import run_jobs
+from privtally.names import MECHANISMS, TWO_PHASE, MechanismName
+from privtally.schema import Records, Schema
+
+SHARES = (0.05, 0.1, 0.2)
+"""The shares of people in Phase I that are tried."""
+METHODS = ("pooled", "unbiased+simplex", "paper+simplex")
+HIDDEN: tuple[MechanismName, ...] = ("spl", "rs-fd", "corr-rr")
+"""What may be recommended while the pivot is to stay hidden: how well it can be guessed is bounded beforehand."""
+SECOND_PHASE = 1.03
+"""How much smaller the error of a campaign of two phases must be to be preferred to one of one."""
+PRIOR_PEOPLE = 20_000
+
+PRIOR = (
+    "uniform: every label of every attribute alike; "
+    "alike: one draw from Dirichlet(1) for all attributes with the same labels; "
+    "similar: each attribute from Dirichlet(20 × such a draw); "
+    "unlike: each attribute its own draw from Dirichlet(1)"
+)
+_KINDS = ("uniform", "alike", "alike", "similar", "similar", "unlike", "unlike", "unlike")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: how many people, with which budget, how secret the pivot, and how hard to think about it."""
+
+    users: int
+    epsilon: float
+    max_pivot_guess: float
+    runs: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The error that a mechanism has under a method at its best share of Phase I: the root of the mean square."""
+
+    mechanism: MechanismName
+    method: str
+    phase1_share: float | None
+    error: float
+
+    def body(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def populations(schema: Schema, seed: int) -> list[Records]:
+    """People of the prior's kinds, their answers independent."""
+    generator = np.random.default_rng(seed)
+    return [_draw(schema, kind, generator) for kind in _KINDS]
+
+
+def _draw(schema: Schema, kind: str, generator: np.random.Generator) -> Records:
+    shared = {attribute.labels: generator.dirichlet(np.ones(attribute.size)) for attribute in schema.attributes}
+    columns = []
+    for attribute in schema.attributes:
+        match kind:
+            case "uniform":
+                law = np.full(attribute.size, 1 / attribute.size)
+            case "alike":
+                law = shared[attribute.labels]
+            case "similar":
+                law = generator.dirichlet(20 * shared[attribute.labels] + 1e-3)
+            case _:
+                law = generator.dirichlet(np.ones(attribute.size))
+        columns.append(generator.choice(attribute.size, PRIOR_PEOPLE, p=law))
+    return Records(schema, np.column_stack(columns))
+
+
+def expect(
+    people: Sequence[Records],
+    question: Question,
+    *,
+    mechanisms: Sequence[MechanismName] = MECHANISMS,
+    methods: Sequence[str] = METHODS,
+    workers: int = 1,
+    advance: Callable[[int], None],
+) -> list[Expected]:
+    """What every mechanism that fits the schema is expected to score under every method, the best first."""
+    tried = attempts(people[0], question, mechanisms)
+    jobs = [
+        (_study(records, question, place, share), _variant(mechanism), question.epsilon, tuple(methods))
+        for mechanism, share in tried
+        for place, records in enumerate(people)
+    ]
+    found: list[list[Comparison]] = run_jobs(study_variant, jobs, workers, advance)
+    rows: list[Expected] = []
+    for start, (mechanism, share) in enumerate(tried):
+        part = found[start * len(people) : (start + 1) * len(people)]
+        for place, method in enumerate(methods):
+            mean = math.exp(float(np.mean([math.log(each[place].mse) for each in part])))
+            rows.append(Expected(mechanism, method, share, math.sqrt(mean)))
+    best: dict[tuple[str, str], Expected] = {}
+    for row in sorted(rows, key=lambda row: row.error):
+        best.setdefault((row.mechanism, row.method), row)
+    return list(best.values())
+
+
+def attempts(
+    records: Records, question: Question, mechanisms: Sequence[MechanismName] = MECHANISMS
+) -> list[tuple[MechanismName, float | None]]:
+    """Every mechanism that can ask these people these questions, with every share of Phase I that is tried."""
+    tried: list[tuple[MechanismName, float | None]] = []
+    for mechanism in mechanisms:
+        if fits(records, question, mechanism):
+            tried += [(mechanism, share) for share in (SHARES if mechanism in TWO_PHASE else (None,))]
+    if not tried:
+        raise CampaignError("no mechanism can ask these people these questions")
+    return tried
+
+
+def recommend(rows: Sequence[Expected], question: Question) -> Expected:
+    """The best campaign that keeps the pivot as secret as was asked for; SMP says which answer it gives.
+
+    A second phase must earn its trouble.
+    """
+    allowed = (*HIDDEN, "smp") if question.max_pivot_guess >= 1 else HIDDEN
+    trouble = {mechanism: SECOND_PHASE if mechanism in TWO_PHASE else 1.0 for mechanism in allowed}
+    return min((row for row in rows if row.mechanism in allowed), key=lambda row: trouble[row.mechanism] * row.error)
+
+
+def needed(
+    people: Sequence[Records], question: Question, chosen: Expected, wanted: float, *, workers: int
+) -> tuple[int | None, float | None]:
+    """How many people, or else which budget, the chosen campaign needs for a wanted error; None where nothing does."""
+
+    def error(users: int, epsilon: float) -> float:
+        asked = replace(question, users=users, epsilon=epsilon)
+        rows = expect(
+            people,
+            asked,
+            mechanisms=[chosen.mechanism],
+            methods=[chosen.method],
+            workers=workers,
+            advance=lambda _: None,
+        )
+        return rows[0].error
+
+    users = _search(lambda x: error(round(x), question.epsilon), wanted, 100, MOST_PEOPLE, question.users)
+    epsilon = _search(lambda x: error(question.users, x), wanted, 0.01, MOST_EPSILON, question.epsilon)
+    return None if users is None else round(users), epsilon
+
+
+MOST_PEOPLE, MOST_EPSILON = 10_000_000, 16.0
+_STEPS = 7
+
+
+def _search(error: Callable[[float], float], wanted: float, least: float, most: float, start: float) -> float | None:
+    """The smallest value with at most the wanted error, to about a tenth: errors fall as the value grows."""
+    low, high = math.log(least), math.log(most)
+    middle = math.log(start)
+    for _ in range(_STEPS):
+        if error(math.exp(middle)) <= wanted:
+            high = middle
+        else:
+            low = middle
+        middle = (low + high) / 2
+    return None if high == math.log(most) else float(f"{math.exp(high):.2g}")
+
+
+def fits(records: Records, question: Question, mechanism: MechanismName) -> bool:
+    """Whether the mechanism can ask these people these questions."""
+    try:
+        for share in SHARES:
+            check_possible(_study(records, question, 0, share), mechanism, question.epsilon)
+    except PrivtallyError:
+        return False
+    return True
+
+
+def _variant(mechanism: MechanismName) -> Variant:
+    return Variant(mechanism, "robust" if mechanism == "corr-rr" else None)
+
+
+def _study(records: Records, question: Question, place: int, share: float | None) -> Study:
+    return Study(
+        records,
+        share or SHARES[0],
+        question.runs,
+        question.seed + place,
+        question.users,
+        max_pivot_guess=question.max_pivot_guess,
+    )
