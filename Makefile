@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock smoke bench reproduction clean
+.PHONY: demo test check format lock smoke bench reproduction accuracy clean
 
 demo: $(READY)
 	$(BIN)/privtally demo
@@ -49,3 +49,6 @@ $(READY): pyproject.toml requirements.lock
 
 clean:
 	rm -rf $(VENV) build
+
+accuracy: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --part 0.04 --runs 16 --confirm 200 --guide docs/guide

@@ -1,5 +1,8 @@
 """What copying tells, by enumeration, and the choice that allows for noise."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -134,3 +137,21 @@ def test_a_bound_that_is_none_is_refused(most: float) -> None:
     first = design(schema_of((2, 2)), 1.0, "corr-rr")
     with pytest.raises(LearningError, match="max_pivot_guess"):
         learn(first, count(first, np.zeros((5, 2), dtype=np.uint8)), max_pivot_guess=most)
+
+
+def test_the_guide_states_what_copying_tells() -> None:
+    """The table in docs/guide/accuracy.md."""
+    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    rows = [
+        re.findall(r"[\d.]+|∞", line.split("|", 2)[2])
+        for line in page.splitlines()
+        if re.match(r"\| (0|1/k|0.8|1) ", line)
+    ]
+    for place, (row, probability) in enumerate(zip(rows, (0.0, None, 0.8, 1.0), strict=True)):
+        found: list[float] = []
+        for size in (2, 4):
+            tells = told(np.array([1 / size if probability is None else probability]), 4, size)
+            assert tells is not None
+            with np.errstate(divide="ignore"):
+                found += [size / tells.shared[0] / 4, size / tells.apart[0], tells.pivot_guess[0]]
+        assert [float("inf") if cell == "∞" else float(cell) for cell in row] == pytest.approx(found, abs=0.055), place
