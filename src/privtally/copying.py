@@ -7,7 +7,7 @@ are: a partition of the number of attributes. Sums over all reports become sums 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import factorial
+from math import factorial, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def _partitions(attributes: int, size: int) -> tuple[Floats, Floats] | None:
         if len(rows) > MAX_PARTITIONS:
             return None
     times = [_reports_of(row, attributes) for row in rows]
-    return np.array(rows, dtype=float), np.array([_log(count) for count in times])
+    return np.array(rows, dtype=float), np.array([log(count) for count in times])
 
 
 def _split(total: int, parts: int, largest: int) -> Iterator[list[int]]:
@@ -120,7 +120,3 @@ def _reports_of(row: list[int], attributes: int) -> int:
     for shared in set(row):
         ways //= factorial(row.count(shared))
     return ways
-
-
-def _log(count: int) -> float:
-    return float(np.log(float(count))) if count < 1 << 1000 else count.bit_length() * float(np.log(2))

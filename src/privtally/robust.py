@@ -29,7 +29,10 @@ SLACK = 1.12
 SMALLEST_VARIANCE = 1e-6
 INDIFFERENT = 0.02
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
-MOST_LABELS = 1_000
+MOST_LABELS, MOST_UNLIKE = 1_000, 40
+"""Schemas with more labels in all, or with more attributes that do not share their labels, are not analysed."""
+ROUNDING = 1 + 1e-9
+"""Bounds on a guess are kept up to the rounding of sums."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,13 @@ class Choice:
 def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float) -> Choice:
     """The choice for so many people in Phase II; 1/k, which bets on nothing, where the schema is too large."""
     attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
+    labels = [attribute.labels for attribute in plan.schema.attributes]
     candidates = np.array([nearest_probability(p) for p in (*CANDIDATES, 1 / size)])
     kept = min(size**attributes, phase2_users) <= WHOLE_REPORT_LIMIT
-    tells = told(candidates, attributes, size, whole=kept)
-    if tells is None or attributes * size > MOST_LABELS:
+    too_large = attributes * size > MOST_LABELS or (len(set(labels)) > 1 and attributes > MOST_UNLIKE)
+    tells = None if too_large else told(candidates, attributes, size, whole=kept)
+    if tells is None:
         return Choice(float(candidates[-1]), 1 / attributes)
-    labels = [attribute.labels for attribute in plan.schema.attributes]
     model = Model(labels)
     weights = model.posterior(*likelihood_of(plan, counts).at(model.uniform)).weights
     first = counts.reports * float(plan.sampler.channels[0].scale) ** 2 * size
@@ -57,12 +61,12 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     credible = weights > CREDIBLE * weights.max()
     safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
     # Even fills, the last candidate, come as near to 1/d as whole multiples of 2^-32 allow.
-    hidden = tells.pivot_guess <= max(max_pivot_guess, tells.pivot_guess[-1])
+    hidden = tells.pivot_guess <= ROUNDING * max(max_pivot_guess, tells.pivot_guess[-1])
     expected = np.log(errors) @ weights
     good = safe & hidden
     good &= expected <= np.min(expected[good]) + INDIFFERENT
     best = min(np.flatnonzero(good), key=lambda place: abs(candidates[place] - 1 / size))
-    return Choice(float(candidates[best]), float(tells.pivot_guess[best]))
+    return Choice(float(candidates[best]), min(float(tells.pivot_guess[best]), 1.0))
 
 
 def pooled_errors(model: Model, labels: Labels, first: float, second: float, tells: Told) -> Floats:
@@ -71,13 +75,17 @@ def pooled_errors(model: Model, labels: Labels, first: float, second: float, tel
     `first` is Phase I's information on each attribute, `second` what Phase II's people amount to in reports whose
     private pivot is kept with certainty.
     """
-    alike = np.array([[float(one == two) for two in labels] for one in labels])
-    same = np.eye(len(labels))
     size = len(labels[0])
-    own, shared = (np.maximum(v, SMALLEST_VARIANCE)[:, None, None] / size for v in (model.own, model.shared))
-    prior = np.linalg.inv(own * same + shared * alike)
+    own, shared = (np.maximum(v, SMALLEST_VARIANCE) / size for v in (model.own, model.shared))
+    if len(set(labels)) == 1:
+        alike = 1 / (1 / (own + len(labels) * shared) + first + second * tells.shared[:, None])
+        apart = 1 / (1 / own + first + second * tells.apart[:, None])
+        errors: Floats = alike + (len(labels) - 1) * apart
+        return errors
+    same = np.eye(len(labels))
+    groups = np.array([[float(one == two) for two in labels] for one in labels])
+    prior = np.linalg.inv(own[:, None, None] * same + shared[:, None, None] * groups)
     cross = (tells.shared - tells.apart) / len(labels)
     information = first * same + second * (tells.apart[:, None, None] * same + cross[:, None, None])
     left = np.linalg.inv(prior + information[:, None])
-    errors: Floats = np.trace(left, axis1=-2, axis2=-1)
-    return errors
+    return np.asarray(np.trace(left, axis1=-2, axis2=-1))

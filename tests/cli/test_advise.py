@@ -62,3 +62,11 @@ def test_errors_are_drawn_against_budget_and_secrecy(program: Program, schema: P
 )
 def test_bad_questions_are_refused(program: Program, schema: Path, words: tuple[str | float, ...], what: str) -> None:
     assert what in refused(program, "advise", "-s", schema, *words)
+
+
+def test_people_who_all_answer_alike_and_few_people_are_no_special_case(program: Program, schema: Path) -> None:
+    Path("same.csv").write_text("sleeps badly,smokes,drinks\n" + "never,daily,rarely\n" * 300)
+    words = ("advise", "-s", schema, "--users", 40, "-e", 16, "--runs", 1, "--workers", 1, "--pilot", "same.csv")
+    result = program(*words, "--want-error", 10, "--json").json()
+    assert result["wanted"]["users"] <= 40
+    assert program(*words, "--want-error", 1e-9, "--json").json()["wanted"]["users"] is None

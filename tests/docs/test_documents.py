@@ -1,6 +1,7 @@
 """Documented commands run, documented code runs, and what exists is documented."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,10 +27,10 @@ def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
     assert commands
     for command in commands:
-        program, *rest = command.split(" ", 1)
+        program, *rest = shlex.split(command)
         assert program == "privtally"
         done = subprocess.run(
-            [sys.executable, "-m", "privtally", *rest[0].split()],
+            [sys.executable, "-m", "privtally", *rest],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -60,12 +60,12 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
         copies = [[1.0 if own == other else probability for other in range(attributes)] for own in range(attributes)]
         sampler = Pivot(tuple(randomized_response(1, size) for _ in sizes), copy_fills(sizes, copies))
         law = sampler.law((0,) * attributes)
-        million = 10**9
+        people = 10**9
         uniform = np.zeros(sizes)
         for record in np.ndindex(*sizes):
             for report, chance in sampler.law(record).items():
                 uniform[report] += float(chance) / size**attributes
-        tables = np.round(uniform * million).astype(np.int64)
+        tables = np.round(uniform * people).astype(np.int64)
         counts = _counts_of(tables)
         information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
         inside = np.zeros(size)
@@ -155,3 +155,17 @@ def test_the_guide_states_what_copying_tells() -> None:
             with np.errstate(divide="ignore"):
                 found += [size / tells.shared[0] / 4, size / tells.apart[0], tells.pivot_guess[0]]
         assert [float("inf") if cell == "∞" else float(cell) for cell in row] == pytest.approx(found, abs=0.055), place
+
+
+def test_many_questions_take_little_memory() -> None:
+    first = design(schema_of((2,) * 250), 1.0, "corr-rr")
+    second = learn(first, count(first, np.random.default_rng(1).integers(0, 2, (40, 250)).astype(np.uint8)))
+    assert second.copy_probability is not None
+
+
+def test_where_the_pivot_may_be_known_always_differing_can_be_chosen() -> None:
+    first = design(schema_of((2,) * 5), 2.0, "corr-rr")
+    truth = [np.array([0.9, 0.1]), np.array([0.1, 0.9])] * 2 + [np.array([0.5, 0.5])]
+    second = learn(first, simulated(first, truth, 200_000), max_pivot_guess=1.0)
+    assert second.learned is not None
+    assert second.learned.pivot_guess == 1

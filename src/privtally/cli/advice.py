@@ -118,7 +118,7 @@ def _print_expected(rows: "list[Expected]") -> None:
 
 
 def _say_needed(question: "Question", wanted: float, users: int | None, epsilon: float | None) -> str:
-    people = "no number of people up to 10 million" if users is None else f"about {users:,} people"
+    people = "no number of people up to a million" if users is None else f"about {users:,} people"
     budget = "no budget up to 16" if epsilon is None else f"about ε = {epsilon:g}"
     return (
         f"An error of {wanted:g} takes {people} at ε = {question.epsilon:g}, "

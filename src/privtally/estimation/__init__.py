@@ -8,7 +8,7 @@ from privtally.counts import Counts, check_counts
 from privtally.errors import EstimateError
 from privtally.estimation.inverse import Floats
 from privtally.estimation.large import pool_large
-from privtally.estimation.likelihood import likelihood_of
+from privtally.estimation.likelihood import Whole, likelihood_of
 from privtally.estimation.phase import NEARLY_SINGULAR, PhaseEstimate, debias_as_randomized_response, invert
 from privtally.estimation.pooled import pool
 from privtally.estimation.result import (
@@ -156,11 +156,19 @@ def _pooled(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], li
         notes.append(
             f"With more than {MOST_LABELS:,} labels in all, the estimate starts from each attribute's unbiased one."
         )
-        means, variances = pool_large(*_unbiased(phases, []), labels)
+        means, variances = pool_large(*_unbiased(phases, notes), labels)
         return list(map(project_to_simplex, means)), variances
-    mean, variance = pool([likelihood_of(plan, counts) for plan, counts in phases], labels)
+    likelihoods = [likelihood_of(plan, counts) for plan, counts in phases]
+    for (plan, _), likelihood in zip(phases, likelihoods, strict=True):
+        if isinstance(likelihood, Whole) and likelihood.impossible:
+            notes.append(
+                f"{likelihood.impossible:,} reports to phase {plan.phase} cannot come from its plan and were left out."
+            )
+    found = pool(likelihoods, labels)
+    if not found.determined:
+        notes.append("These reports do not tell all attributes apart; where they do not, the estimate is the prior's.")
     bounds = np.cumsum(schema.sizes)[:-1]
-    return [project_to_simplex(f) for f in np.split(mean, bounds)], np.split(variance, bounds)
+    return [project_to_simplex(f) for f in np.split(found.mean, bounds)], np.split(found.variance, bounds)
 
 
 def _weigh(parts: Sequence[PhaseEstimate], weights: Sequence[Sequence[float]]) -> tuple[list[Floats], list[Floats]]:

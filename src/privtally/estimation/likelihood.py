@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privtally.counts import Counts
-from privtally.estimation.inverse import Floats
+from privtally.estimation.inverse import Floats, zero_sum_basis
 from privtally.estimation.phase import answers, covariance
-from privtally.mechanisms import Pivot, operator_matrix
+from privtally.mechanisms import Pivot, Sample, Split, operator_matrix
 from privtally.plan import Plan
 
 Slope = tuple[Floats, Floats]
@@ -28,6 +28,9 @@ Slope = tuple[Floats, Floats]
 
 MAX_ENUMERATED = 4096
 """Where there are no more different reports than this, the information is the exact mean over all of them."""
+
+FEW_REPORTS = 10
+"""With this many reports for each label, half of what pairwise tables say of SPL answers is believed."""
 
 _CHUNK = 1 << 13
 
@@ -43,8 +46,12 @@ class Likelihood(Protocol):
 def likelihood_of(plan: Plan, counts: Counts) -> Likelihood:
     """The most that the counts of a phase can say."""
     sampler = plan.sampler
-    if not isinstance(sampler, Pivot):
-        return Answers([float(channel.scale) for channel in sampler.channels], answers(plan, counts))
+    scales = [float(channel.scale) for channel in sampler.channels]
+    if isinstance(sampler, Sample) or (isinstance(sampler, Split) and not counts.pair_tables):
+        return Answers(scales, answers(plan, counts))
+    if isinstance(sampler, Split):
+        return Together(scales, counts)
+    assert isinstance(sampler, Pivot)
     if counts.whole is None:
         return OneWay(sampler, counts)
     return Whole(sampler, counts.whole.codes, counts.whole.times)
@@ -52,7 +59,7 @@ def likelihood_of(plan: Plan, counts: Counts) -> Likelihood:
 
 @dataclass(frozen=True)
 class Answers:
-    """Every attribute through its own randomized response: SPL and SMP."""
+    """Every attribute through its own randomized response, answered by people of its own: SMP."""
 
     scales: Sequence[float]
     tallies: Sequence[NDArray[np.int64]]
@@ -65,13 +72,53 @@ class Answers:
         return scale * np.concatenate(list(self.tallies)) / reported, np.diag(asked * scale**2 / reported)
 
 
+class Together:
+    """Every attribute through its own randomized response, answered by the same people: SPL.
+
+    The answers of one person hang together, and so do their reports. How much is taken from the pairwise tables, in
+    units of each attribute's own spread, and the less of it the fewer reports there are to tell.
+    """
+
+    def __init__(self, scales: Sequence[float], counts: Counts) -> None:
+        self._scales = scales
+        self._reports = counts.reports
+        self._shares = [tally / counts.reports for tally in counts.attributes]
+        self._inside = [zero_sum_basis([len(tally)]) for tally in counts.attributes]
+        seen = covariance(counts) * counts.reports
+        bounds = np.cumsum([0, *map(len, counts.attributes)])
+        basis = block_diagonal(self._inside)
+        seen = basis.T @ seen @ basis
+        unit = block_diagonal(
+            [np.linalg.inv(np.linalg.cholesky(seen[own, own])) for own in _slices([len(b.T) for b in self._inside])]
+        )
+        related = unit @ seen @ unit.T
+        trust = counts.reports / (counts.reports + FEW_REPORTS * bounds[-1])
+        self._precision = np.linalg.inv((1 - trust) * np.eye(len(related)) + trust * related)
+
+    def at(self, frequencies: Floats) -> Slope:
+        slopes, units = [], []
+        parts = np.split(frequencies, np.cumsum([len(share) for share in self._shares])[:-1])
+        for scale, part, share, inside in zip(self._scales, parts, self._shares, self._inside, strict=True):
+            reported = scale * part + (1 - scale) / len(part)
+            spread = inside.T @ (np.diag(reported) - np.outer(reported, reported)) @ inside
+            unit = np.linalg.inv(np.linalg.cholesky(spread)) @ inside.T * scale
+            units.append(unit)
+            slopes.append(unit @ (share - reported) / scale)
+        unit = block_diagonal(units)
+        pull = self._reports * unit.T @ self._precision
+        return pull @ np.concatenate(slopes), pull @ unit
+
+
 class Whole:
     """Whole reports of the pivot family: P(report) = Σ_pivot (its private value) · (the rest given that)."""
 
     def __init__(self, mechanism: Pivot, codes: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        seen = _Reports.of(mechanism, codes)
+        possible = seen.weights.any(axis=1)
         self._mechanism = mechanism
-        self._times = times
-        self._seen = _Reports.of(mechanism, codes)
+        self._seen = _Reports(seen.places[possible], seen.weights[possible])
+        self._times = times[possible]
+        self.impossible = int(times.sum() - self._times.sum())
         self._every = _every_report(mechanism) if prod(mechanism.outputs) <= MAX_ENUMERATED else None
 
     def at(self, frequencies: Floats) -> Slope:
@@ -124,6 +171,21 @@ def _every_report(mechanism: Pivot) -> _Reports:
     reports = _Reports.of(mechanism, np.array(list(product(*map(range, mechanism.outputs)))))
     possible = reports.weights.any(axis=1)
     return _Reports(reports.places[possible], reports.weights[possible])
+
+
+def block_diagonal(blocks: Sequence[Floats]) -> Floats:
+    """The blocks along the diagonal, nothing elsewhere."""
+    whole = np.zeros((sum(len(block) for block in blocks), sum(block.shape[1] for block in blocks)))
+    for rows, columns, block in zip(
+        _slices([len(block) for block in blocks]), _slices([block.shape[1] for block in blocks]), blocks, strict=True
+    ):
+        whole[rows, columns] = block
+    return whole
+
+
+def _slices(sizes: Sequence[int]) -> list[slice]:
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
 class OneWay:

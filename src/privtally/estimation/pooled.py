@@ -26,9 +26,11 @@ ALL_UNIFORM, ALL_ALIKE, ALL_APART = 0.08, 0.04, 0.65
 TILT = 0.35
 """Among variances above 0 the credibility grows with this power; ½ would be even in standard deviations, and pull large
 differences nowhere."""
-STEPS = 3
-"""How often the likelihood's parabola is taken anew at the estimate."""
+MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
+"""The likelihood's parabola is taken anew at the estimate until that moves by less than this, in squared deviations."""
 
+SINGULAR = 1e-9
+"""Where the least that is known is this much less than the most, it is nothing."""
 NEGLIGIBLE = 1e-6
 """A pair of variances that is less credible than this adds nothing that shows."""
 
@@ -41,6 +43,15 @@ class Posterior:
 
     weights: Floats
     means: Floats
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Mean and variance of the frequencies laid end to end, and whether the reports determine all of them."""
+
+    mean: Floats
+    variance: Floats
+    determined: bool
 
 
 class Model:
@@ -121,19 +132,24 @@ def _scaled(deviations: Floats, hold: Floats) -> Floats:
     return scaled
 
 
-def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> tuple[Floats, Floats]:
-    """Mean and variance of the frequencies of attributes with these labels, laid end to end."""
+def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
+    """The pooled estimate of attributes with these labels."""
     model = Model(labels)
     bounds = np.cumsum(model.sizes)[:-1]
     mean = model.uniform
-    for _ in range(STEPS):
+    for step in range(MOST_STEPS):
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, bounds)])
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
         posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
-        mean = model.mean(posterior)
-        posterior, model = model.narrowed(posterior)
-    return mean, model.variances(posterior, information)
+        moved = model.mean(posterior) - mean
+        mean = mean + moved
+        if moved @ information @ moved < CLOSE_ENOUGH:
+            break
+        if step:  # the first parabola, at uniform frequencies, rules nothing out for good
+            posterior, model = model.narrowed(posterior)
+    known = np.linalg.eigvalsh(model.basis.T @ information @ model.basis)
+    return Pooled(mean, model.variances(posterior, information), bool(known[0] > SINGULAR * known[-1]))
 
 
 def groups(labels: Labels) -> list[list[int]]:

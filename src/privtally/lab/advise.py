@@ -104,7 +104,7 @@ def expect(
     for start, (mechanism, share) in enumerate(tried):
         part = found[start * len(people) : (start + 1) * len(people)]
         for place, method in enumerate(methods):
-            mean = math.exp(float(np.mean([math.log(each[place].mse) for each in part])))
+            mean = math.exp(float(np.mean([math.log(max(each[place].mse, NO_ERROR)) for each in part])))
             rows.append(Expected(mechanism, method, share, math.sqrt(mean)))
     best: dict[tuple[str, str], Expected] = {}
     for row in sorted(rows, key=lambda row: row.error):
@@ -128,11 +128,12 @@ def attempts(
 def recommend(rows: Sequence[Expected], question: Question) -> Expected:
     """The best campaign that keeps the pivot as secret as was asked for; SMP says which answer it gives.
 
-    A second phase must earn its trouble.
+    It is estimated by the default method; a second phase must earn its trouble.
     """
     allowed = (*HIDDEN, "smp") if question.max_pivot_guess >= 1 else HIDDEN
     trouble = {mechanism: SECOND_PHASE if mechanism in TWO_PHASE else 1.0 for mechanism in allowed}
-    return min((row for row in rows if row.mechanism in allowed), key=lambda row: trouble[row.mechanism] * row.error)
+    pooled = [row for row in rows if row.mechanism in allowed and row.method == "pooled"]
+    return min(pooled, key=lambda row: trouble[row.mechanism] * row.error)
 
 
 def needed(
@@ -157,13 +158,17 @@ def needed(
     return None if users is None else round(users), epsilon
 
 
-MOST_PEOPLE, MOST_EPSILON = 10_000_000, 16.0
-_STEPS = 7
+MOST_PEOPLE, MOST_EPSILON = 1_000_000, 16.0
+NO_ERROR = 1e-12
+"""A campaign can be exactly right, where everybody answers alike; logarithms need more than 0."""
+_STEPS = 8
 
 
 def _search(error: Callable[[float], float], wanted: float, least: float, most: float, start: float) -> float | None:
     """The smallest value with at most the wanted error, to about a tenth: errors fall as the value grows."""
-    low, high = math.log(least), math.log(most)
+    low, high = math.log(min(least, start)), math.log(max(most, start))
+    if error(math.exp(high)) > wanted:
+        return None
     middle = math.log(start)
     for _ in range(_STEPS):
         if error(math.exp(middle)) <= wanted:
@@ -171,7 +176,13 @@ def _search(error: Callable[[float], float], wanted: float, least: float, most: 
         else:
             low = middle
         middle = (low + high) / 2
-    return None if high == math.log(most) else float(f"{math.exp(high):.2g}")
+    return _rounded_up(math.exp(high))
+
+
+def _rounded_up(value: float) -> float:
+    """Two digits, and not less than before."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(value / step - 1e-9) * step
 
 
 def fits(records: Records, question: Question, mechanism: MechanismName) -> bool:
