@@ -13,7 +13,7 @@ from privtally.client import respond_many
 from privtally.counts import Counts, count
 from privtally.estimation import Phase, estimate
 from privtally.estimation.large import pool_large
-from privtally.estimation.likelihood import Likelihood, OneWay, Whole, likelihood_of
+from privtally.estimation.likelihood import Answers, Likelihood, OneWay, Whole, likelihood_of
 from privtally.estimation.phase import invert
 from privtally.estimation.pooled import pool
 from privtally.lab.collectors import Exact
@@ -211,18 +211,26 @@ def test_what_the_reports_do_not_determine_is_said() -> None:
 
 @pytest.mark.parametrize("epsilon", [2.0, 16.0])
 def test_people_who_answer_everything_alike_are_not_counted_twice(epsilon: float) -> None:
-    """SPL, four attributes that are one: intervals that took the answers for independent would hold in two of three.
+    """SPL, four attributes that are one.
 
-    A run counts as one draw, all its frequencies standing or falling together; below 85 % in 60 draws at 95 % is rarer
-    than one in a thousand, and the seed is fixed.
+    A run counts as one draw, all its frequencies standing or falling together: 46 or fewer of 60 at 95 % happens less
+    than once in a million. The control takes the answers for independent.
     """
     plan = design(schema_of((4, 4, 4, 4)), epsilon, "spl")
-    truth = np.array([0.4, 0.3, 0.2, 0.1])
+    truth = np.tile([0.4, 0.3, 0.2, 0.1], 4)
     generator = np.random.default_rng(8)
-    held = []
+    held: list[NDArray[np.bool_]] = []
+    control: list[NDArray[np.bool_]] = []
     for seed in range(60):
-        answers = generator.choice(4, 2_000, p=truth)[:, None].repeat(4, axis=1).astype(np.uint8)
-        reports = respond_many(plan, Records(plan.schema, answers), seeded(seed))
-        found = estimate([(plan, count(plan, reports.codes))]).attributes.values()
-        held += [(np.array(each.low) <= truth) & (truth <= np.array(each.high)) for each in found]
-    assert np.mean(held) > 0.85
+        answers = generator.choice(4, 2_000, p=truth[:4])[:, None].repeat(4, axis=1).astype(np.uint8)
+        counts = count(plan, respond_many(plan, Records(plan.schema, answers), seeded(seed)).codes)
+        alone = Answers([float(channel.scale) for channel in plan.sampler.channels], counts.attributes)
+        both: list[tuple[Likelihood, list[NDArray[np.bool_]]]]
+        both = [(likelihood_of(plan, counts), held), (alone, control)]
+        for likelihood, outcome in both:
+            found = pool([likelihood], [attribute.labels for attribute in plan.schema.attributes])
+            outcome.append(np.abs(found.mean - truth) < 1.96 * np.sqrt(found.variance))
+    assert np.mean(held) > 46 / 60
+    assert np.mean(control) < np.mean(held)
+    if epsilon == 16:
+        assert np.mean(control) < 46 / 60
