@@ -31,8 +31,8 @@ MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
 
 SINGULAR = 1e-9
 """Where the least that is known is this much less than the most, it is nothing."""
-NEGLIGIBLE = 1e-6
-"""A pair of variances that is less credible than this adds nothing that shows."""
+RULED_OUT, NEGLIGIBLE = 1e-12, 1e-6
+"""A pair of variances that is less credible than this will not come back, and adds nothing that shows."""
 
 _ROOM = 1 << 22
 
@@ -112,9 +112,9 @@ class Model:
         variances: Floats = np.einsum("vi,ij,vj->v", self.basis, covariance, self.basis, optimize=True)
         return variances
 
-    def narrowed(self, posterior: Posterior) -> tuple[Posterior, "Model"]:
-        """The same without the pairs of variances that the reports have ruled out."""
-        kept = posterior.weights > NEGLIGIBLE
+    def narrowed(self, posterior: Posterior, least: float) -> tuple[Posterior, "Model"]:
+        """The same without the pairs of variances that are less credible than the least."""
+        kept = posterior.weights > least
         model = copy(self)
         model.shared, model.own, model.prior = self.shared[kept], self.own[kept], self.prior[kept]
         model.deviations = self.deviations[kept]
@@ -137,17 +137,17 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     model = Model(labels)
     bounds = np.cumsum(model.sizes)[:-1]
     mean = model.uniform
-    for step in range(MOST_STEPS):
+    for _ in range(MOST_STEPS):
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, bounds)])
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
         posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
         moved = model.mean(posterior) - mean
         mean = mean + moved
+        posterior, model = model.narrowed(posterior, RULED_OUT)
         if moved @ information @ moved < CLOSE_ENOUGH:
             break
-        if step:  # the first parabola, at uniform frequencies, rules nothing out for good
-            posterior, model = model.narrowed(posterior)
+    posterior, model = model.narrowed(posterior, NEGLIGIBLE)
     known = np.linalg.eigvalsh(model.basis.T @ information @ model.basis)
     return Pooled(mean, model.variances(posterior, information), bool(known[0] > SINGULAR * known[-1]))
 
