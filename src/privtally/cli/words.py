@@ -142,16 +142,16 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     console.print(f"{reports} private reports, {how}")
     table = Table("question", "answer", "", title_justify="left")
     table.add_column("estimate", justify="right")
-    table.add_column("± s.e.", justify="right")
-    table.add_column("95 %", justify="right")
+    intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
+    table.add_column("95 %" if intervals else "± s.e.", justify="right", no_wrap=True)
     if truth is not None:
         table.add_column("truth", justify="right")
     for name, attribute in estimate.attributes.items():
         shown = sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_ROWS]
         for place, code in enumerate(sorted(shown)):
-            frequency, error = attribute.frequencies[code], attribute.standard_errors[code]
+            frequency = attribute.frequencies[code]
             row = [Text(name if place == 0 else ""), Text(attribute.labels[code]), Text(_bar(frequency), "blue")]
-            row += [Text(f"{frequency:.1%}"), Text(f"{error:.1%}"), Text(_interval(attribute, code))]
+            row += [Text(f"{frequency:.1%}"), Text(_reach(attribute, code))]
             if truth is not None:
                 row.append(Text(f"{truth[name][code]:.1%}"))
             table.add_row(*row)
@@ -181,10 +181,11 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
     console.print("The nearest proper table to an unbiased one; ± is the unbiased one's standard error.")
 
 
-def _interval(attribute: AttributeEstimate, code: int) -> str:
+def _reach(attribute: AttributeEstimate, code: int) -> str:
+    """The 95 % interval of a frequency, or the standard error where there is none."""
     if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
-        return ""
-    return f"{attribute.low[code]:.1%} – {attribute.high[code]:.1%}"
+        return f"{attribute.standard_errors[code]:.1%}"
+    return f"{100 * attribute.low[code]:.1f}–{100 * attribute.high[code]:.1f} %"
 
 
 def _bar(frequency: float) -> str:
