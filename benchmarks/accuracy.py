@@ -298,9 +298,7 @@ def draw(rows: Sequence[dict[str, Any]]) -> Any:
     axis.set_xscale("log")
     axis.set_yticks(range(len(titles)), titles)
     axis.invert_yaxis()
-    axis.set_xlabel(
-        "ratio of mean squared errors: a dot for each cell, a diamond for the geometric mean, a bar for the limit"
-    )
+    axis.set_xlabel("ratio of mean squared errors (diamond: geometric mean, bar: limit)")
     axis.spines[["top", "right"]].set_visible(False)
     return figure
 
