@@ -5,17 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from privtally.channel import randomized_response
 from privtally.copying import told
 from privtally.counts import Counts, count
 from privtally.errors import LearningError
+from privtally.estimation.inverse import zero_sum_basis
 from privtally.estimation.likelihood import OneWay, Whole
 from privtally.learning import learn
 from privtally.mechanisms import Pivot, copy_fills
 from privtally.plan import Plan, design
 from privtally.privacy.audit import audit
-from privtally.rounding import nearest_probability
+from privtally.rounding import nearest_distribution, nearest_probability
 from tests.support import schema_of
 from tests.unit.test_pooled import simulated
 
@@ -169,3 +171,25 @@ def test_where_the_pivot_may_be_known_always_differing_can_be_chosen() -> None:
     second = learn(first, simulated(first, truth, 200_000), max_pivot_guess=1.0)
     assert second.learned is not None
     assert second.learned.pivot_guess == 1
+
+
+def least_variance(plan: Plan, frequencies: list[np.ndarray]) -> float:
+    """The Cramér–Rao bound on a frequency's mean variance, for one report to a pivot plan."""
+    sampler, sizes = plan.sampler, plan.schema.sizes
+    assert isinstance(sampler, Pivot)
+    one = np.zeros((1, len(sizes)), dtype=np.int64)
+    information = Whole(sampler, one, np.ones(1, dtype=np.int64)).at(np.concatenate(frequencies))[1]
+    basis = zero_sum_basis(sizes)
+    return float(np.trace(basis @ np.linalg.inv(basis.T @ information @ basis) @ basis.T) / sum(sizes))
+
+
+def test_two_skewed_and_unlike_questions_are_out_of_reach() -> None:
+    """The bound in docs/guide/accuracy.md: no copy probability comes near RS+RFD that knows the frequencies."""
+    frequencies = [np.array([0.9, 0.1]), np.array([0.2, 0.8])]
+    priors = tuple(map(nearest_distribution, frequencies))
+    informed = Plan(schema_of((2, 2)), 2.0, "rs-rfd", 2, "rs-rfd", priors=priors)
+    copies = [replace(copying_plan(2, 2, p), epsilon=2.0) for p in np.linspace(0.02, 0.98, 49)]
+    best = min(least_variance(plan, frequencies) for plan in copies)
+    assert least_variance(informed, frequencies) == pytest.approx(1.05, abs=0.006)
+    assert best == pytest.approx(1.46, abs=0.006)
+    assert best / least_variance(informed, frequencies) > 1.39
