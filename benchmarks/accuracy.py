@@ -319,7 +319,7 @@ def main() -> int:
     chosen = [cell for cell in cells() if cell.place < options.part]
 
     def advance(done: int) -> None:
-        print(f"\r{done} of {len(chosen)} cells", end="", file=sys.stderr, flush=True)
+        print(f"\r{done} of {len(jobs)} cells", end="", file=sys.stderr, flush=True)
 
     jobs = [(cell, options.runs, options.seed) for cell in chosen]
     rows = run_jobs(run_cell, jobs, options.workers, advance)
