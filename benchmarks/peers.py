@@ -29,7 +29,7 @@ def plain(report: Any) -> Any:
 
 def clients() -> dict[str, Any]:
     """The peer's clients that answer whole records."""
-    from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution  # type: ignore[import-not-found]
+    from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
 
     return {
         "SPL[GRR]": SPL_solution.SPL_GRR_Client,

@@ -11,8 +11,8 @@ from privtally.client import respond_many
 from privtally.counts import Counts, count
 from privtally.estimation import Estimate, estimate
 from privtally.files import Advance, silently, write_bytes, write_whole
-from privtally.learning import MAX_PIVOT_GUESS, learn
-from privtally.names import MechanismName, Method, Rule
+from privtally.learning import learn
+from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
 from privtally.plan import Plan
 from privtally.report import Reports
 from privtally.schema import Records

@@ -14,13 +14,12 @@ from privtally.estimation.inverse import Floats
 from privtally.estimation.phase import invert
 from privtally.joint import conditional_rows, pair_joint
 from privtally.mechanisms.pivot import Table
-from privtally.names import RULES, TWO_PHASE, Rule
+from privtally.names import MAX_PIVOT_GUESS, RULES, TWO_PHASE, Rule
 from privtally.plan import Learned, Plan
 from privtally.robust import choose
 from privtally.rounding import nearest_distribution, nearest_probability
 from privtally.simplex import project_to_simplex
 
-MAX_PIVOT_GUESS = 0.5
 USUAL_PHASE1_SHARE = 0.1
 """The share of people in Phase I that is assumed where the number of Phase II's people is not given."""
 

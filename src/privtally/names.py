@@ -1,4 +1,4 @@
-"""The names that people choose from: mechanisms, estimation methods, learning rules."""
+"""The names that people choose from, mechanisms, estimation methods, learning rules, and a default that they share."""
 
 from typing import Literal, get_args
 
@@ -11,3 +11,6 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 Rule = Literal["robust", "proposition", "published"]
 RULES: tuple[Rule, ...] = get_args(Rule)
+
+MAX_PIVOT_GUESS = 0.5
+"""How often an observer may name a report's pivot unless told otherwise."""

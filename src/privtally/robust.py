@@ -17,7 +17,7 @@ from privtally.copying import Told, told
 from privtally.counts import WHOLE_REPORT_LIMIT, Counts
 from privtally.estimation.inverse import Floats
 from privtally.estimation.likelihood import likelihood_of
-from privtally.estimation.pooled import Labels, Model
+from privtally.estimation.pooled import MOST_LABELS, Labels, Model
 from privtally.plan import Plan
 from privtally.rounding import nearest_probability
 
@@ -29,8 +29,8 @@ SLACK = 1.12
 SMALLEST_VARIANCE = 1e-6
 INDIFFERENT = 0.02
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
-MOST_LABELS, MOST_UNLIKE = 1_000, 40
-"""Schemas with more labels in all, or with more attributes that do not share their labels, are not analysed."""
+MOST_UNLIKE = 40
+"""Schemas with more attributes that do not all share their labels are not analysed."""
 ROUNDING = 1 + 1e-9
 """Bounds on a guess are kept up to the rounding of sums."""
 

@@ -46,8 +46,10 @@ def test_a_wanted_error_says_what_it_takes(program: Program, schema: Path, data:
 
 def test_errors_are_drawn_against_budget_and_secrecy(program: Program, schema: Path) -> None:
     pytest.importorskip("matplotlib")
-    program("advise", "-s", schema, *QUICK, "--plot", "advice.png")
-    assert Path("advice.png").read_bytes().startswith(b"\x89PNG")
+    for epsilon in (1, 20):
+        words = ("--users", 500, "--epsilon", epsilon, "--runs", 1, "--workers", 1)
+        program("advise", "-s", schema, *words, "--plot", f"advice-{epsilon}.png")
+        assert Path(f"advice-{epsilon}.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from privtally.errors import CampaignError
 from privtally.lab.others import _correlation
-from privtally.lab.population import Synthetic, marginals, resample, split_synthetic, table_of
+from privtally.lab.population import Synthetic, Uncopied, marginals, resample, split_synthetic, table_of
 from privtally.schema import Records
 from tests.support import schema_of
 
@@ -26,8 +26,8 @@ def margin(law: np.ndarray, own: int) -> np.ndarray:
         ("reversed", 0.3 * PI + 0.7 * PI[::-1]),
     ],
 )
-def test_every_choice_of_what_is_not_copied(uncopied: str, expected: np.ndarray) -> None:
-    law = Synthetic("SynA", 3, 4, 0.3, uncopied=uncopied).law()  # type: ignore[arg-type]
+def test_every_choice_of_what_is_not_copied(uncopied: Uncopied, expected: np.ndarray) -> None:
+    law = Synthetic("SynA", 3, 4, 0.3, uncopied=uncopied).law()
     assert law.sum() == pytest.approx(1)
     np.testing.assert_allclose(margin(law, 0), PI)
     np.testing.assert_allclose(margin(law, 1), expected)
@@ -72,8 +72,8 @@ def test_a_table_counts_records() -> None:
 
 @pytest.mark.parametrize(
     "population",
-    [("SynA", 0, 4, 0.5), ("SynA", 2, 1, 0.5), ("SynA", 2, 4, 1.5), ("SynA", 30, 4, 0.5)],
+    [(0, 4, 0.5), (2, 1, 0.5), (2, 4, 1.5), (30, 4, 0.5)],
 )
-def test_what_is_no_population_is_refused(population: tuple[str, int, int, float]) -> None:
+def test_what_is_no_population_is_refused(population: tuple[int, int, float]) -> None:
     with pytest.raises(CampaignError):
-        Synthetic(*population)  # type: ignore[arg-type]
+        Synthetic("SynA", *population)

@@ -106,7 +106,7 @@ def weights(change: Callable[[int, int], tuple[int, int]]) -> Any:
         found = honest(epsilon, size)
         return Keep(size, *change(found.same, found.other))
 
-    planted.cache_clear = lambda: None  # type: ignore[attr-defined]
+    planted.cache_clear = lambda: None  # type: ignore[attr-defined]  # the honest one has a cache that is cleared
     return planted
 
 
@@ -160,8 +160,8 @@ def put_weights(change: Callable[[int, int], tuple[int, int]]) -> Plant:
 
 
 honest_copying = channels.copying
-honest_split = Split.of.__func__  # type: ignore[attr-defined]
-honest_pivot = Pivot.of.__func__  # type: ignore[attr-defined]
+honest_split = Split.of.__func__  # type: ignore[attr-defined]  # the function under the class method
+honest_pivot = Pivot.of.__func__  # type: ignore[attr-defined]  # the function under the class method
 
 FAULTS: dict[str, Plant] = {
     "one step too few": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))),
@@ -198,7 +198,7 @@ FAULTS: dict[str, Plant] = {
 
 
 def test_nothing_planted_passes() -> None:
-    assert suite() is None  # type: ignore[func-returns-value]
+    suite()
     assert len(FAULTS) >= 20
 
 

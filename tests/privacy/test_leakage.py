@@ -29,9 +29,9 @@ def test_guesses_and_bits_are_those_of_the_joint_law(mechanism: MechanismName, s
     found = leakage(plan.sampler, marginals)
     assert found.values is not None
     for own, size in enumerate(sizes):
-        by_report: dict[tuple[int, ...], list[Fraction]] = defaultdict(lambda size=size: [Fraction(0)] * size)  # type: ignore[misc]
+        by_report: dict[tuple[int, ...], list[Fraction]] = {}
         for (record, report), chance in joint.items():
-            by_report[report][record[own]] += chance
+            by_report.setdefault(report, [Fraction(0)] * size)[record[own]] += chance
         assert found.values[own].after == sum(max(chances) for chances in by_report.values())
         assert found.values[own].before == max(marginals[own])
     of_record: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)

@@ -5,6 +5,7 @@ from functools import reduce
 from itertools import product
 from typing import get_args
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -136,7 +137,9 @@ def test_it_gives_distributions_with_intervals_around_them() -> None:
     result = estimate([(plan, count(plan, np.zeros((30, 2), dtype=np.uint8)))])
     for attribute in result.attributes.values():
         assert sum(attribute.frequencies) == pytest.approx(1)
-        for low, frequency, high in zip(attribute.low, attribute.frequencies, attribute.high, strict=True):  # type: ignore[arg-type]
+        assert attribute.low is not msgspec.UNSET
+        assert attribute.high is not msgspec.UNSET
+        for low, frequency, high in zip(attribute.low, attribute.frequencies, attribute.high, strict=True):
             assert 0 <= low <= frequency <= high <= 1
 
 

@@ -1,6 +1,7 @@
 """What copying tells, by enumeration, and the choice that allows for noise."""
 
 import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from privtally.learning import learn
 from privtally.mechanisms import Pivot, copy_fills
 from privtally.plan import Plan, design
 from privtally.privacy.audit import audit
+from privtally.robust import SLACK
 from privtally.rounding import nearest_distribution, nearest_probability
 from tests.support import schema_of
 from tests.unit.test_pooled import simulated
@@ -61,7 +63,6 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
     for place, probability in enumerate(probabilities):
         copies = [[1.0 if own == other else probability for other in range(attributes)] for own in range(attributes)]
         sampler = Pivot(tuple(randomized_response(1, size) for _ in sizes), copy_fills(sizes, copies))
-        law = sampler.law((0,) * attributes)
         people = 10**9
         uniform = np.zeros(sizes)
         for record in np.ndindex(*sizes):
@@ -77,7 +78,6 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
         scale = float(sampler.channels[0].scale)
         assert tells.shared[place] * scale**2 == pytest.approx(alike @ information @ alike, rel=1e-4)
         assert tells.apart[place] * scale**2 == pytest.approx(differ @ information @ differ, rel=1e-4)
-        assert sum(law.values()) == 1
 
 
 def _counts_of(tensor: np.ndarray) -> Counts:
@@ -161,8 +161,13 @@ def test_the_guide_states_what_copying_tells() -> None:
 
 def test_many_questions_take_little_memory() -> None:
     first = design(schema_of((2,) * 250), 1.0, "corr-rr")
-    second = learn(first, count(first, np.random.default_rng(1).integers(0, 2, (40, 250)).astype(np.uint8)))
-    assert second.copy_probability is not None
+    counts = count(first, np.random.default_rng(1).integers(0, 2, (40, 250)).astype(np.uint8))
+    tracemalloc.start()
+    try:
+        learn(first, counts)
+        assert tracemalloc.get_traced_memory()[1] < 500_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_where_the_pivot_may_be_known_always_differing_can_be_chosen() -> None:
@@ -193,3 +198,29 @@ def test_two_skewed_and_unlike_questions_are_out_of_reach() -> None:
     assert least_variance(informed, frequencies) == pytest.approx(1.05, abs=0.006)
     assert best == pytest.approx(1.46, abs=0.006)
     assert best / least_variance(informed, frequencies) > 1.39
+
+
+def test_the_guide_states_the_rules_limit_and_what_follows() -> None:
+    """Two questions, two labels: p costs 1/p where they are alike, 1/(4p(1 − p)) where they are not."""
+    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    assert f"more than {SLACK - 1:.0%}".replace("%", " %") in page
+    most = 0.5 + np.sqrt(0.25 - 1 / (4 * SLACK))
+    assert f"p ≤ {most:.2f}, and the loss to a lucky bet is at least {1 / most:.1f}" in page
+    differing = told(np.array([0.0]), 4, 4)
+    assert differing is not None
+    assert "needs 8.4 units" in page
+    assert (4 / differing.shared[0] + 3 * 4 / differing.apart[0]) / 4 == pytest.approx(8.4, abs=0.05)
+
+
+def test_the_guide_states_what_claves_questions_allow() -> None:
+    """10,000 people, ε = 0.5, frequencies as in the data: the variances that unbiased estimates have at least."""
+    frequencies = [np.array([0.501, 0.499]), np.array([0.602, 0.398])]
+    priors = tuple(map(nearest_distribution, frequencies))
+    informed = Plan(schema_of((2, 2)), 0.5, "rs-rfd", 2, "rs-rfd", priors=priors)
+    copies = [replace(copying_plan(2, 2, p), epsilon=0.5) for p in np.linspace(0.02, 0.98, 49)]
+    assert least_variance(informed, frequencies) / 10_000 == pytest.approx(1.65e-3, abs=5e-6)
+    assert min(least_variance(plan, frequencies) for plan in copies) / 10_000 > 1.65e-3
+    channels = design(schema_of((2, 2)), 0.5, "spl").sampler.channels
+    reported = [(channel.push(own), float(channel.scale)) for channel, own in zip(channels, frequencies, strict=True)]
+    variance = np.mean([share[0] * share[1] / scale**2 for share, scale in reported])
+    assert variance / 10_000 == pytest.approx(1.62e-3, abs=5e-6)

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privtally.cli.console import busy, err, file_size, out, print_json, progress
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, SeedOption, WorkersOption
+from privtally.cli.options import (
+    MOST_RUNS,
+    MOST_USERS,
+    MOST_WORKERS,
+    EpsilonOption,
+    GuessOption,
+    JsonFlag,
+    SeedOption,
+    WorkersOption,
+    check_range,
+)
 from privtally.errors import CampaignError
+from privtally.names import MAX_PIVOT_GUESS
 
 if TYPE_CHECKING:
     from privtally.lab.advise import Expected, Question
-    from privtally.names import MechanismName
-    from privtally.schema import Records
 
 
 def advise(
@@ -23,7 +32,7 @@ def advise(
     pilot: Annotated[
         Path | None, typer.Option("--pilot", help="Answers like those expected; a stated prior if not given.")
     ] = None,
-    max_pivot_guess: GuessOption = 0.5,
+    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     want_error: Annotated[
         float | None, typer.Option("--want-error", help="Say how many people or which budget this error needs.")
     ] = None,
@@ -44,9 +53,9 @@ def advise(
     from privtally.table import open_table
 
     check_epsilon(epsilon)
-    for name, value in (("--users", users), ("--runs", runs)):
-        if value < 1:
-            raise CampaignError(f"{name} must be at least 1, got {value}")
+    check_range("--users", users, 1, MOST_USERS)
+    check_range("--runs", runs, 1, MOST_RUNS)
+    check_range("--workers", workers, 0, MOST_WORKERS)
     if not 0 < max_pivot_guess <= 1:
         raise CampaignError(f"--max-pivot-guess must be above 0 and at most 1, got {max_pivot_guess}")
     if want_error is not None and not want_error > 0:
@@ -79,7 +88,9 @@ def advise(
         result["wanted"] = {"error": want_error, "users": needed[0], "epsilon": needed[1]}
     if plot is not None:
         with busy("Drawing"):
-            figure = draw_advice(*_curves(people, question, cores), question.epsilon)
+            figure = draw_advice(
+                lab.by_budget(people, question, cores), lab.by_secrecy(people, question, cores), question.epsilon
+            )
             write_bytes(plot, picture.render(figure, plot))
         err.print(f"Written: {plot}")
     if json:
@@ -99,7 +110,7 @@ def _sentence(chosen: "Expected", rows: "list[Expected]", question: "Question") 
     if question.max_pivot_guess < 1 and open_one is not None:
         ratio = (chosen.error / open_one.error) ** 2
         text += (
-            f"; smp, which says which answer it gives, would have {open_one.error:.4f}: hiding it costs "
+            f"; smp, which says which answer it gives, would have {open_one.error:.4f}: hiding it costs about "
             f"{ratio:.1f} times the people"
         )
     return text + "."
@@ -124,35 +135,3 @@ def _say_needed(question: "Question", wanted: float, users: int | None, epsilon:
         f"An error of {wanted:g} takes {people} at ε = {question.epsilon:g}, "
         f"or {budget} with {question.users:,} people."
     )
-
-
-def _curves(
-    people: "list[Records]", question: "Question", workers: int
-) -> "tuple[dict[str, list[tuple[float, float]]], dict[str, list[tuple[float, float]]]]":
-    """Pooled errors of each mechanism against the budget, and of Corr-RR and SMP against the pivot's secrecy."""
-    from dataclasses import replace
-
-    from privtally.lab import advise as lab
-
-    def pooled(asked: "Question", mechanisms: "tuple[MechanismName, ...]") -> "dict[str, float]":
-        rows = lab.expect(
-            people, asked, mechanisms=mechanisms, methods=["pooled"], workers=workers, advance=lambda _: None
-        )
-        return {row.mechanism: row.error for row in rows}
-
-    by_budget: dict[str, list[tuple[float, float]]] = {}
-    for factor in (0.25, 0.5, 1.0, 2.0, 4.0):
-        budget = min(question.epsilon * factor, lab.MOST_EPSILON)
-        for mechanism, error in pooled(replace(question, epsilon=budget), (*lab.HIDDEN, "smp")).items():
-            by_budget.setdefault(mechanism, []).append((budget, error))
-    attributes = len(people[0].schema.attributes)
-    by_secrecy: dict[str, list[tuple[float, float]]] = {}
-    if lab.fits(people[0], question, "corr-rr"):
-        for guess in sorted({1 / attributes, *(g for g in (0.3, 0.5, 0.7, 0.85, 1.0) if g > 1 / attributes)}):
-            asked = replace(question, max_pivot_guess=guess)
-            by_secrecy.setdefault("corr-rr", []).append((guess, pooled(asked, ("corr-rr",))["corr-rr"]))
-    for mechanism, guess in (("spl", 1 / attributes), ("rs-fd", 1 / attributes), ("smp", 1.0)):
-        if mechanism in by_budget:
-            error = next(error for budget, error in by_budget[mechanism] if budget == question.epsilon)
-            by_secrecy[mechanism] = [(guess, error)]
-    return by_budget, by_secrecy

@@ -7,6 +7,7 @@ import typer
 
 from privtally.cli.console import busy, err, out, print_json
 from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, RuleOption
+from privtally.names import MAX_PIVOT_GUESS
 
 
 def design(
@@ -34,7 +35,7 @@ def learn(
     counts: Annotated[Path, typer.Option("--counts", "-c", help="The first phase's counts.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the second phase's plan goes.")],
     rule: RuleOption = "robust",
-    max_pivot_guess: GuessOption = 0.5,
+    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     phase2_users: Annotated[
         int | None,
         typer.Option("--phase2-users", help="How many people Phase II will ask; nine times Phase I's if not given."),

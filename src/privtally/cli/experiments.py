@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privtally.cli.console import err, file_size, out, print_json, progress
-from privtally.cli.options import DataArgument, JsonFlag, RunsOption, SeedOption, ShareOption, WorkersOption
+from privtally.cli.options import (
+    MOST_RUNS,
+    MOST_USERS,
+    MOST_WORKERS,
+    DataArgument,
+    JsonFlag,
+    RunsOption,
+    SeedOption,
+    ShareOption,
+    WorkersOption,
+    check_range,
+)
 from privtally.errors import CampaignError, DocumentError, PrivtallyError
 from privtally.names import MECHANISMS, MechanismName
 
 if TYPE_CHECKING:
     from privtally.lab.compare import Comparison
     from privtally.lab.panels import Conventions
-
-MOST_RUNS, MOST_WORKERS, MOST_USERS = 1_000_000, 1_024, 10**12
 
 
 def reproduce(
@@ -46,8 +55,8 @@ def reproduce(
     from privtally.lab.others import make_other
     from privtally.lab.output import write_other, write_results
 
-    _check_range("--runs", runs, 1, MOST_RUNS)
-    _check_range("--workers", workers, 0, MOST_WORKERS)
+    check_range("--runs", runs, 1, MOST_RUNS)
+    check_range("--workers", workers, 0, MOST_WORKERS)
     conventions: Conventions = "as-written" if as_written else "published"
     directory = data_directory(data_dir)
     chosen = lab.choose_ids(ids or [])
@@ -117,10 +126,10 @@ def compare(
     from privtally.plan import check_epsilon
     from privtally.table import open_table
 
-    _check_range("--runs", runs, 1, MOST_RUNS)
-    _check_range("--workers", workers, 0, MOST_WORKERS)
+    check_range("--runs", runs, 1, MOST_RUNS)
+    check_range("--workers", workers, 0, MOST_WORKERS)
     if users is not None:
-        _check_range("--users", users, 1, MOST_USERS)
+        check_range("--users", users, 1, MOST_USERS)
     if plot is not None:
         picture.check_picture_path(plot)
     budgets = list(dict.fromkeys(_number(word) for word in epsilon.split(",")))
@@ -191,11 +200,6 @@ def _without_missing_data(ids: list[str], directory: Path | None) -> list[str]:
         err.print(f"Left out {', '.join(left_out)}: {absence}.")
         return [name for name in ids if name not in left_out]
     return ids
-
-
-def _check_range(option: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise CampaignError(f"{option} must be at least {least} and at most {most:,}, got {value}")
 
 
 def _number(word: str) -> float:

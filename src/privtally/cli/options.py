@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from privtally.errors import CampaignError
 from privtally.names import MechanismName, Method, Rule
 
 DataArgument = Annotated[
@@ -27,3 +28,11 @@ RunsOption = Annotated[int, typer.Option("--runs", help="How many times every ca
 SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same numbers.")]
 WorkersOption = Annotated[int, typer.Option("--workers", help="How many processes share the work; 0 for one a core.")]
 ShareOption = Annotated[float, typer.Option("--phase1-share", help="The share of people who are asked in Phase I.")]
+
+MOST_RUNS, MOST_WORKERS, MOST_USERS = 1_000_000, 1_024, 10**12
+
+
+def check_range(option: str, value: int, least: int, most: int) -> None:
+    """Refuse a number that is out of an option's range."""
+    if not least <= value <= most:
+        raise CampaignError(f"{option} must be at least {least} and at most {most:,}, got {value}")

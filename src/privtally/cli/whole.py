@@ -16,6 +16,7 @@ from privtally.cli.options import (
     RuleOption,
     ShareOption,
 )
+from privtally.names import MAX_PIVOT_GUESS
 
 
 def run(
@@ -26,7 +27,7 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", help="A new directory for every document of the job.")],
     phase1_share: ShareOption = 0.1,
     rule: RuleOption = "robust",
-    max_pivot_guess: GuessOption = 0.5,
+    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     method: MethodOption = "pooled",
     json: JsonFlag = False,
 ) -> None:

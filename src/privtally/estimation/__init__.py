@@ -10,7 +10,7 @@ from privtally.estimation.inverse import Floats
 from privtally.estimation.large import pool_large
 from privtally.estimation.likelihood import Whole, likelihood_of
 from privtally.estimation.phase import NEARLY_SINGULAR, PhaseEstimate, debias_as_randomized_response, invert
-from privtally.estimation.pooled import pool
+from privtally.estimation.pooled import MOST_LABELS, pool
 from privtally.estimation.result import (
     AttributeEstimate,
     Estimate,
@@ -27,9 +27,6 @@ from privtally.version import SOFTWARE
 __all__ = ["AttributeEstimate", "Estimate", "Phase", "estimate", "load_estimate"]
 
 Phase = tuple[Plan, Counts]
-
-MOST_LABELS = 1_000
-"""Schemas with more labels in all are pooled without matrices over all labels."""
 
 
 def estimate(phases: Sequence[Phase], method: Method = "pooled") -> Estimate:

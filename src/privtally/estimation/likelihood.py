@@ -85,14 +85,13 @@ class Together:
         self._shares = [tally / counts.reports for tally in counts.attributes]
         self._inside = [zero_sum_basis([len(tally)]) for tally in counts.attributes]
         seen = covariance(counts) * counts.reports
-        bounds = np.cumsum([0, *map(len, counts.attributes)])
         basis = block_diagonal(self._inside)
         seen = basis.T @ seen @ basis
         unit = block_diagonal(
             [np.linalg.inv(np.linalg.cholesky(seen[own, own])) for own in _slices([len(b.T) for b in self._inside])]
         )
         related = unit @ seen @ unit.T
-        trust = counts.reports / (counts.reports + FEW_REPORTS * bounds[-1])
+        trust = counts.reports / (counts.reports + FEW_REPORTS * len(basis))
         self._precision = np.linalg.inv((1 - trust) * np.eye(len(related)) + trust * related)
 
     def at(self, frequencies: Floats) -> Slope:

@@ -28,7 +28,8 @@ TILT = 0.35
 differences nowhere."""
 MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
 """The likelihood's parabola is taken anew at the estimate until that moves by less than this, in squared deviations."""
-
+MOST_LABELS = 1_000
+"""Schemas with more labels in all are too large for matrices over all of them."""
 SINGULAR = 1e-9
 """Where the least that is known is this much less than the most, it is nothing."""
 RULED_OUT, NEGLIGIBLE = 1e-12, 1e-6

@@ -5,7 +5,7 @@ by their geometric mean: no kind counts for more because its errors are larger.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,7 +15,10 @@ from privtally.errors import CampaignError, PrivtallyError
 from privtally.lab.compare import Comparison, Study, Variant, check_possible, study_variant
 from privtally.lab.parallel import run_jobs
 from privtally.names import MECHANISMS, TWO_PHASE, MechanismName
+from privtally.plan import LARGEST_EPSILON, SMALLEST_EPSILON
 from privtally.schema import Records, Schema
+
+Curves = Mapping[str, Sequence[tuple[float, float]]]
 
 SHARES = (0.05, 0.1, 0.2)
 """The shares of people in Phase I that are tried."""
@@ -143,21 +146,46 @@ def needed(
 
     def error(users: int, epsilon: float) -> float:
         asked = replace(question, users=users, epsilon=epsilon)
-        rows = expect(
-            people,
-            asked,
-            mechanisms=[chosen.mechanism],
-            methods=[chosen.method],
-            workers=workers,
-            advance=lambda _: None,
-        )
-        return rows[0].error
+        return _pooled_errors(people, asked, [chosen.mechanism], workers)[chosen.mechanism]
 
     users = _search(lambda x: error(round(x), question.epsilon), wanted, 100, MOST_PEOPLE, question.users)
     epsilon = _search(lambda x: error(question.users, x), wanted, 0.01, MOST_EPSILON, question.epsilon)
     return None if users is None else round(users), epsilon
 
 
+def by_budget(people: Sequence[Records], question: Question, workers: int) -> Curves:
+    """Errors of what may be recommended, and of SMP, around the budget that was asked about."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    budgets = {min(max(question.epsilon * factor, SMALLEST_EPSILON), LARGEST_EPSILON) for factor in BUDGET_FACTORS}
+    for budget in sorted(budgets):
+        asked = replace(question, epsilon=budget)
+        for mechanism, error in _pooled_errors(people, asked, (*HIDDEN, "smp"), workers).items():
+            curves.setdefault(mechanism, []).append((budget, error))
+    return curves
+
+
+def by_secrecy(people: Sequence[Records], question: Question, workers: int) -> Curves:
+    """Errors against how often an observer may name the pivot: Corr-RR at several bounds, the others at theirs."""
+    least = 1 / len(people[0].schema.attributes)
+    others = _pooled_errors(people, question, ("spl", "rs-fd", "smp"), workers)
+    curves = {mechanism: [(1.0 if mechanism == "smp" else least, error)] for mechanism, error in others.items()}
+    if fits(people[0], question, "corr-rr"):
+        guesses = sorted({least, *(guess for guess in GUESSES if guess > least)})
+        asked = [replace(question, max_pivot_guess=guess) for guess in guesses]
+        errors = [_pooled_errors(people, each, ["corr-rr"], workers)["corr-rr"] for each in asked]
+        curves["corr-rr"] = list(zip(guesses, errors, strict=True))
+    return curves
+
+
+def _pooled_errors(
+    people: Sequence[Records], question: Question, mechanisms: Sequence[MechanismName], workers: int
+) -> dict[str, float]:
+    """The default method's error of each of these mechanisms that fits."""
+    rows = expect(people, question, mechanisms=mechanisms, methods=["pooled"], workers=workers, advance=lambda _: None)
+    return {row.mechanism: row.error for row in rows}
+
+
+BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.3, 0.5, 0.7, 0.85, 1.0)
 MOST_PEOPLE, MOST_EPSILON = 1_000_000, 16.0
 NO_ERROR = 1e-12
 """A campaign can be exactly right, where everybody answers alike; logarithms need more than 0."""

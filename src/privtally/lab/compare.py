@@ -18,8 +18,8 @@ from privtally.estimation import Phase, estimate
 from privtally.lab.collectors import Collector, Exact, People, UserByUser
 from privtally.lab.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
-from privtally.learning import MAX_PIVOT_GUESS, learn
-from privtally.names import METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
+from privtally.learning import learn
+from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
 from privtally.plan import design
 from privtally.schema import Records
 from privtally.simplex import project_to_simplex

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from privtally.lab.advise import Curves
 from privtally.lab.compare import Comparison
 from privtally.lab.panels import X_LABELS, Panel
 from privtally.lab.reproduce import Result
@@ -15,6 +16,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "RS+FD": {"color": "#0072b2", "marker": "s", "linestyle": "--"},
     "RS+RFD": {"color": "#009e73", "marker": "^", "linestyle": "-."},
     "Corr-RR": {"color": "#d55e00", "marker": "D", "linestyle": "-"},
+    "SMP": {"color": "#cc79a7", "marker": "v", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
 }
 
 
@@ -175,14 +177,7 @@ def _name(figure: str) -> str:
     return f"{'Figure' if kind == 'fig' else 'Table'} {number}"
 
 
-MECHANISM_STYLES: Mapping[str, Mapping[str, Any]] = {
-    "spl": {"color": "#7f7f7f", "marker": "s", "linestyle": "--"},
-    "rs-fd": {"color": "#e69f00", "marker": "^", "linestyle": "-."},
-    "corr-rr": {"color": "#009e73", "marker": "D", "linestyle": "-"},
-    "smp": {"color": "#0072b2", "marker": "o", "linestyle": ":"},
-}
-
-Curves = Mapping[str, Sequence[tuple[float, float]]]
+PAPER_NAMES = {"spl": "SPL", "rs-fd": "RS+FD", "corr-rr": "Corr-RR", "smp": "SMP"}
 
 
 def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figure":
@@ -193,7 +188,7 @@ def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figur
     left, right = figure.subplots(1, 2, sharey=True)
     for axis, curves in ((left, by_budget), (right, by_secrecy)):
         for name, points in curves.items():
-            axis.plot(*zip(*points, strict=True), label=name, markersize=5, **MECHANISM_STYLES[name])
+            axis.plot(*zip(*points, strict=True), label=name, markersize=5, **STYLES[PAPER_NAMES[name]])
         axis.set_yscale("log")
         axis.grid(color="#d9d9d9", linewidth=0.6)
         axis.set_axisbelow(True)
