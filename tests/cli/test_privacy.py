@@ -1,5 +1,9 @@
+import json
 from pathlib import Path
 
+from privtally import wire
+from privtally.errors import PlanError
+from privtally.plan import Plan
 from tests.cli.conftest import Program
 from tests.cli.test_bad_input import refused
 
@@ -12,6 +16,11 @@ def test_audit_says_what_a_report_gives_away(program: Program, schema: Path, dat
     assert "guesses your answer to 'smokes' right" in shown.out
     assert "gives away at most the sum: ε = 4 promised" in shown.out
     assert "make up their reports together, they move" in shown.out
+    copying = json.loads(Path("job/plan-2.json").read_text())
+    del copying["digest"]
+    copying["copy_probability"] = [[1, 1, 1]] * 3
+    Path("same.json").write_bytes(wire.convert(copying, Plan, PlanError, "the plan").dump())
+    assert "not computed for this plan" in program("audit", "same.json").out
     result = program("audit", "job/plan-2.json", "--json", "--frequencies", "job/estimate.json").json()
     assert 0.9999 * 2 <= result["realised"] <= 2
     assert result["exact"] is True

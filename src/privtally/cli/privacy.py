@@ -100,7 +100,10 @@ def _print_poisoning(mechanism: str, poisoning: dict[str, Any]) -> None:
 
     effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
     if not effects:
-        out.print("These reports alone do not determine any attribute's totals, made up or not.")
+        out.print(
+            "What made-up reports can do is not computed for this plan: the counts of its attributes one by one do not "
+            "determine their totals, only whole reports may."
+        )
         return
     name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
     line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "

@@ -36,7 +36,7 @@ class Poisoning:
 
 
 def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
-    """What a share of colluders can do to each attribute; None where the reports do not determine it anyway."""
+    """What a share of colluders can do to each attribute; None where its one-way counts do not determine it."""
     inverse = inverse_of(mechanism)
     honest = _honest(mechanism, frequencies)
     asked = len(frequencies) if isinstance(mechanism, Sample) else 1
