@@ -18,21 +18,26 @@ from privtally.counts import WHOLE_REPORT_LIMIT, Counts
 from privtally.estimation.inverse import Floats
 from privtally.estimation.likelihood import likelihood_of
 from privtally.estimation.pooled import MOST_LABELS, Labels, Model
+from privtally.estimation.prior import LARGEST, Prior
 from privtally.plan import Plan
 from privtally.rounding import nearest_probability
 
 CANDIDATES = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.0125, 0.0375, 0.9875, 0.995]]))
 CREDIBLE = 0.01
-"""Pairs of variances that are less credible than this, next to the most credible one, are given up."""
-SLACK = 1.12
+"""Pairs of variances that explain Phase I less well than this, next to the one that does best, are given up."""
+SLACK = 1.04
 """In no credible case may the error exceed that of even fills by more than this factor."""
 SMALLEST_VARIANCE = 1e-6
-INDIFFERENT = 0.02
+INDIFFERENT = 0.005
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
 MOST_UNLIKE = 40
 """Schemas with more attributes that do not all share their labels are not analysed."""
 ROUNDING = 1 + 1e-9
 """Bounds on a guess are kept up to the rounding of sums."""
+
+
+UNLIKE = Prior(shared=np.zeros(1), own=np.full(1, 1e9), weights=np.ones(1))
+"""Attributes about which nothing is known beforehand."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,20 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     if tells is None:
         return Choice(float(candidates[-1]), 1 / attributes)
     model = Model(labels)
-    weights = model.posterior(*likelihood_of(plan, counts).at(model.uniform)).weights
+    slope, information = likelihood_of(plan, counts).at(model.uniform)
     first = counts.reports * float(plan.sampler.channels[0].scale) ** 2 * size
     second = phase2_users * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2
-    errors = pooled_errors(model, labels, first, second, tells)
-    credible = weights > CREDIBLE * weights.max()
+    even = first + second * tells.apart[-1]
+    model.use(model.prior_for(np.diag(np.full(len(information), even))))
+    weights = model.posterior(slope, information).weights
+    errors = pooled_errors(model.prior, labels, first, second, tells)
+    explained = weights / model.prior.weights
+    credible = explained > CREDIBLE * explained.max()
     safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
+    if model.prior.own[credible].max() >= min(size * (size + 1) / even, LARGEST):
+        # The estimate will not know how unlike the attributes are: differences that it could see must survive as such.
+        alone = pooled_errors(UNLIKE, labels, first, second, tells)[:, 0]
+        safe &= alone <= SLACK * alone[-1]
     # Even fills, the last candidate, come as near to 1/d as whole multiples of 2^-32 allow.
     hidden = tells.pivot_guess <= ROUNDING * max(max_pivot_guess, tells.pivot_guess[-1])
     expected = np.log(errors) @ weights
@@ -69,14 +82,15 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     return Choice(float(candidates[best]), min(float(tells.pivot_guess[best]), 1.0))
 
 
-def pooled_errors(model: Model, labels: Labels, first: float, second: float, tells: Told) -> Floats:
+def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tells: Told) -> Floats:
     """The pooled estimate's error (copy probability, pair of variances), if it knew the variances.
 
     `first` is Phase I's information on each attribute, `second` what Phase II's people amount to in reports whose
     private pivot is kept with certainty.
     """
     size = len(labels[0])
-    own, shared = (np.maximum(v, SMALLEST_VARIANCE) / size for v in (model.own, model.shared))
+    unit = size * (size + 1)
+    own, shared = (np.maximum(each, SMALLEST_VARIANCE) / unit for each in (prior.own, prior.shared))
     if len(set(labels)) == 1:
         alike = 1 / (1 / (own + len(labels) * shared) + first + second * tells.shared[:, None])
         apart = 1 / (1 / own + first + second * tells.apart[:, None])
@@ -84,8 +98,8 @@ def pooled_errors(model: Model, labels: Labels, first: float, second: float, tel
         return errors
     same = np.eye(len(labels))
     groups = np.array([[float(one == two) for two in labels] for one in labels])
-    prior = np.linalg.inv(own[:, None, None] * same + shared[:, None, None] * groups)
+    before = np.linalg.inv(own[:, None, None] * same + shared[:, None, None] * groups)
     cross = (tells.shared - tells.apart) / len(labels)
     information = first * same + second * (tells.apart[:, None, None] * same + cross[:, None, None])
-    left = np.linalg.inv(prior + information[:, None])
+    left = np.linalg.inv(before + information[:, None])
     return np.asarray(np.trace(left, axis1=-2, axis2=-1))

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from privtally.estimation.inverse import Floats
-from privtally.estimation.pooled import VARIANCES, Labels, groups, prior_weights
+from privtally.estimation.pooled import Labels, groups
+from privtally.estimation.prior import Seen, prior
 
 
 def pool_large(
@@ -18,9 +19,13 @@ def pool_large(
 ) -> tuple[list[Floats], list[Floats]]:
     """Mean and variance of every frequency, from unbiased ones and their variances."""
     grouped = [_Group(group, frequencies, variances) for group in groups(labels)]
-    pairs = [(shared, own) for shared in VARIANCES for own in VARIANCES]
+    common, apart = (np.concatenate(each) for each in zip(*(group.known() for group in grouped), strict=True))
+    before = prior(
+        *map(Seen.with_information, (common, apart if len(apart) else common, np.concatenate([common, apart])))
+    )
+    pairs = list(zip(before.shared.tolist(), before.own.tolist(), strict=True))
     evidence = np.array([sum(group.evidence(*pair) for group in grouped) for pair in pairs])
-    weights = prior_weights() * np.exp(evidence - evidence.max())
+    weights = before.weights * np.exp(evidence - evidence.max())
     weights /= weights.sum()
     means = [np.zeros(len(own)) for own in frequencies]
     squares = [np.zeros(len(own)) for own in frequencies]
@@ -40,8 +45,16 @@ class _Group:
     def __init__(self, members: Sequence[int], frequencies: Sequence[Floats], variances: Sequence[Floats]) -> None:
         self.members = members
         self._size = len(frequencies[members[0]])
+        self._unit = 1 / (self._size * (self._size + 1))
         self._seen = np.array([frequencies[own] - 1 / self._size for own in members])
         self._noise = np.array([variances[own].sum() / (self._size - 1) for own in members])
+
+    def known(self) -> tuple[Floats, Floats]:
+        """The information on each direction that attributes share, and on each in which they differ."""
+        attribute = float(np.mean(1 / self._noise)) * self._unit
+        directions = self._size - 1
+        others = len(self.members) - 1
+        return np.full(directions, (others + 1) * attribute), np.full(others * directions, attribute)
 
     def evidence(self, shared: float, own: float) -> float:
         """The log-density of what was seen under the two variances."""
@@ -53,7 +66,7 @@ class _Group:
     def posterior(self, shared: float, own: float) -> tuple[Floats, Floats]:
         """Mean (attribute, label) and variance (attribute, 1) of the differences under the two variances."""
         noise, common, total = self._parts(shared, own)
-        apart = own / self._size
+        apart = own * self._unit
         pulled = (self._seen / noise[:, None]).sum(axis=0)
         weighed = (self._seen - common * pulled / total) / noise[:, None]
         mean = apart * weighed + common * weighed.sum(axis=0)
@@ -63,6 +76,6 @@ class _Group:
         return mean, variance[:, None]
 
     def _parts(self, shared: float, own: float) -> tuple[Floats, float, float]:
-        noise = self._noise + own / self._size
-        common = shared / self._size
+        noise = self._noise + own * self._unit
+        common = shared * self._unit
         return noise, common, 1 + common * float((1 / noise).sum())

@@ -15,17 +15,11 @@ import numpy as np
 
 from privtally.estimation.inverse import Floats, zero_sum_basis
 from privtally.estimation.likelihood import Likelihood
+from privtally.estimation.prior import Prior, Seen, prior
 from privtally.simplex import project_to_simplex
 
 Labels = Sequence[tuple[str, ...]]
 
-VARIANCES = np.concatenate([[0.0], np.geomspace(1e-5, 0.6, 13)])
-"""Candidates for both variances, in units of 1/k; frequencies drawn from Dirichlet(1) have 1/(k + 1)."""
-ALL_UNIFORM, ALL_ALIKE, ALL_APART = 0.08, 0.04, 0.65
-"""How credible it is beforehand that both variances are 0, that the own one alone is, that the shared one alone is."""
-TILT = 0.35
-"""Among variances above 0 the credibility grows with this power; ½ would be even in standard deviations, and pull large
-differences nowhere."""
 MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
 """The likelihood's parabola is taken anew at the estimate until that moves by less than this, in squared deviations."""
 MOST_LABELS = 1_000
@@ -73,17 +67,28 @@ class Model:
                     block[starts[own] : starts[own] + size] = weight * inside
                 columns.append(block)
                 shares += [len(group) * (place == 0)] * (size - 1)
-                units += [1 / size] * (size - 1)
+                units += [1 / (size * (size + 1))] * (size - 1)
         self.basis = np.hstack(columns)
-        shared, own = (grid.ravel() for grid in np.meshgrid(VARIANCES, VARIANCES, indexing="ij"))
-        self.shared, self.own = shared, own
-        self.deviations = np.sqrt((own[:, None] + shared[:, None] * np.array(shares)) * np.array(units))
-        self.prior = prior_weights()
+        self.shares, self.units = np.array(shares, dtype=float), np.array(units)
+        self.use(Prior(np.zeros(1), np.zeros(1), np.ones(1)))
+
+    def use(self, prior: Prior) -> None:
+        """Take these pairs of variances for credible."""
+        self.prior = prior
+        spread = prior.own[:, None] + prior.shared[:, None] * self.shares
+        self.deviations = np.sqrt(spread * self.units)
+
+    def prior_for(self, information: Floats) -> Prior:
+        """The prior where reports say so much."""
+        known = np.einsum("vi,vw,wi->i", self.basis, information, self.basis, optimize=True) * self.units
+        shared = self.shares > 0
+        own = known[~shared] if (~shared).any() else known
+        return prior(*map(Seen.with_information, ((known * self.shares)[shared], own, known)))
 
     def posterior(self, slope: Floats, information: Floats) -> Posterior:
         """The posterior where the log-likelihood is slope·θ − ½ θᵀ information θ, θ being the difference to uniform."""
         pull, hold = self.basis.T @ slope, self.basis.T @ information @ self.basis
-        evidence, means = np.zeros(len(self.prior)), np.zeros((len(self.prior), len(pull)))
+        evidence, means = np.zeros(len(self.deviations)), np.zeros((len(self.deviations), len(pull)))
         for part in self._parts(hold):
             deviations = self.deviations[part]
             scaled = _scaled(deviations, hold)
@@ -92,7 +97,7 @@ class Model:
             factor = np.linalg.cholesky(scaled)
             evidence[part] = 0.5 * (aim * middle).sum(axis=1) - np.log(np.einsum("gii->gi", factor)).sum(axis=1)
             means[part] = middle * deviations
-        weights = self.prior * np.exp(evidence - evidence.max())
+        weights = self.prior.weights * np.exp(evidence - evidence.max())
         weights /= weights.sum()
         return Posterior(weights, means)
 
@@ -117,14 +122,13 @@ class Model:
         """The same without the pairs of variances that are less credible than the least."""
         kept = posterior.weights > least
         model = copy(self)
-        model.shared, model.own, model.prior = self.shared[kept], self.own[kept], self.prior[kept]
-        model.deviations = self.deviations[kept]
+        model.use(Prior(self.prior.shared[kept], self.prior.own[kept], self.prior.weights[kept]))
         return Posterior(posterior.weights[kept] / posterior.weights[kept].sum(), posterior.means[kept]), model
 
     def _parts(self, hold: Floats) -> Iterator[slice]:
         """The pairs of variances, so many at a time that their matrices fit in memory."""
         many = max(1, _ROOM // hold.size)
-        return (slice(start, start + many) for start in range(0, len(self.prior), many))
+        return (slice(start, start + many) for start in range(0, len(self.deviations), many))
 
 
 def _scaled(deviations: Floats, hold: Floats) -> Floats:
@@ -142,6 +146,8 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, bounds)])
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
+        if mean is model.uniform:
+            model.use(model.prior_for(information))
         posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
         moved = model.mean(posterior) - mean
         mean = mean + moved
@@ -159,13 +165,3 @@ def groups(labels: Labels) -> list[list[int]]:
     for own, these in enumerate(labels):
         groups.setdefault(tuple(these), []).append(own)
     return list(groups.values())
-
-
-def prior_weights() -> Floats:
-    """How credible each pair (shared, own) of variances is before any report."""
-    above = VARIANCES**TILT / (VARIANCES**TILT).sum()
-    prior = (1 - ALL_UNIFORM - ALL_ALIKE - ALL_APART) * np.outer(above, above)
-    prior[:, 0] += ALL_ALIKE * above
-    prior[0] += ALL_APART * above
-    prior[0, 0] = ALL_UNIFORM
-    return prior.ravel()
