@@ -51,4 +51,4 @@ clean:
 	rm -rf $(VENV) build
 
 accuracy: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --part 0.1 --runs 12 --confirm 200 --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --part 0.1 --runs 6 --confirm 24 --guide docs/guide

@@ -57,10 +57,14 @@ class Expected:
     method: str
     phase1_share: float | None
     error: float
+    by_population: tuple[float, ...] = ()
+    """The mean square in each population."""
 
     def body(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        body = asdict(self)
+        del body["by_population"]
+        return body
 
 
 def populations(schema: Schema, seed: int) -> list[Records]:
@@ -107,8 +111,9 @@ def expect(
     for start, (mechanism, share) in enumerate(tried):
         part = found[start * len(people) : (start + 1) * len(people)]
         for place, method in enumerate(methods):
-            mean = math.exp(float(np.mean([math.log(max(each[place].mse, NO_ERROR)) for each in part])))
-            rows.append(Expected(mechanism, method, share, math.sqrt(mean)))
+            squares = tuple(max(each[place].mse, NO_ERROR) for each in part)
+            mean = math.exp(float(np.mean(np.log(squares))))
+            rows.append(Expected(mechanism, method, share, math.sqrt(mean), squares))
     best: dict[tuple[str, str], Expected] = {}
     for row in sorted(rows, key=lambda row: row.error):
         best.setdefault((row.mechanism, row.method), row)
@@ -129,14 +134,19 @@ def attempts(
 
 
 def recommend(rows: Sequence[Expected], question: Question) -> Expected:
-    """The best campaign that keeps the pivot as secret as was asked for; SMP says which answer it gives.
+    """The best campaign that keeps the pivot as secret as was asked for, estimated by the default method.
 
-    It is estimated by the default method; a second phase must earn its trouble.
+    A second phase must earn its trouble. SMP says which answer it gives; where it may, another campaign must be better
+    in every population to be preferred.
     """
-    allowed = (*HIDDEN, "smp") if question.max_pivot_guess >= 1 else HIDDEN
-    trouble = {mechanism: SECOND_PHASE if mechanism in TWO_PHASE else 1.0 for mechanism in allowed}
-    pooled = [row for row in rows if row.mechanism in allowed and row.method == "pooled"]
-    return min(pooled, key=lambda row: trouble[row.mechanism] * row.error)
+    pooled = {row.mechanism: row for row in rows if row.method == "pooled"}
+    hidden = [row for mechanism, row in pooled.items() if mechanism in HIDDEN]
+    known = pooled.get("smp")
+    if question.max_pivot_guess >= 1 and known is not None:
+        squares = known.by_population
+        better = (all(a < b for a, b in zip(row.by_population, squares, strict=True)) for row in hidden)
+        hidden = [known, *(row for row, holds in zip(hidden, better, strict=True) if holds)]
+    return min(hidden, key=lambda row: row.error * (SECOND_PHASE if row.mechanism in TWO_PHASE else 1.0))
 
 
 def needed(
