@@ -52,3 +52,4 @@ clean:
 
 accuracy: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --part 0.1 --runs 6 --confirm 24 --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide

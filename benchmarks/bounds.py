@@ -1,10 +1,10 @@
-"""What no collector can do: the least error that campaigns which hide the pivot of two yes-or-no questions can have.
+"""What no estimator can do: the least error of Corr-RR with two yes-or-no questions and a hidden pivot.
 
 `python -m benchmarks.bounds [--runs 4000] [--seed 1] [--workers 2] [--guide docs/guide]`
 
 Frequencies are drawn from Dirichlet(1) in every run, and the estimate is the Bayes estimate for exactly that law, from
-both phases' whole reports. No other has a smaller mean squared error. It is put next to RS+FD and to RS+RFD, which does
-not hide the pivot, on people of the same law.
+both phases' whole reports, a tenth of the people being in Phase I. No other has a smaller mean squared error. It is put
+next to RS+FD and to RS+RFD, which does not hide the pivot, on people of the same law.
 """
 
 import argparse

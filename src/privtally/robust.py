@@ -18,7 +18,7 @@ from privtally.counts import WHOLE_REPORT_LIMIT, Counts
 from privtally.estimation.inverse import Floats
 from privtally.estimation.likelihood import likelihood_of
 from privtally.estimation.pooled import MOST_LABELS, Labels, Model
-from privtally.estimation.prior import LARGEST, Prior
+from privtally.estimation.prior import Prior
 from privtally.plan import Plan
 from privtally.rounding import nearest_probability
 
@@ -27,15 +27,14 @@ CREDIBLE = 0.01
 """Pairs of variances that explain Phase I less well than this, next to the one that does best, are given up."""
 SLACK = 1.04
 """In no credible case may the error exceed that of even fills by more than this factor."""
-SMALLEST_VARIANCE = 1e-6
 INDIFFERENT = 0.005
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
 MOST_UNLIKE = 40
 """Schemas with more attributes that do not all share their labels are not analysed."""
 ROUNDING = 1 + 1e-9
 """Bounds on a guess are kept up to the rounding of sums."""
-
-
+NO_ERROR = 1e-300
+"""Both variances can be 0; logarithms need more."""
 UNLIKE = Prior(shared=np.zeros(1), own=np.full(1, 1e9), weights=np.ones(1))
 """Attributes about which nothing is known beforehand."""
 
@@ -69,10 +68,9 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     explained = weights / model.prior.weights
     credible = explained > CREDIBLE * explained.max()
     safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
-    if model.prior.own[credible].max() >= min(size * (size + 1) / even, LARGEST):
-        # The estimate will not know how unlike the attributes are: differences that it could see must survive as such.
-        alone = pooled_errors(UNLIKE, labels, first, second, tells)[:, 0]
-        safe &= alone <= SLACK * alone[-1]
+    # The estimate will not know how unlike the attributes are: Phase I, noisier than both, never rules out enough.
+    unlike = pooled_errors(UNLIKE, labels, first, second, tells)[:, 0]
+    safe &= unlike <= SLACK * unlike[-1]
     # Even fills, the last candidate, come as near to 1/d as whole multiples of 2^-32 allow.
     hidden = tells.pivot_guess <= ROUNDING * max(max_pivot_guess, tells.pivot_guess[-1])
     expected = np.log(errors) @ weights
@@ -88,18 +86,17 @@ def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tel
     `first` is Phase I's information on each attribute, `second` what Phase II's people amount to in reports whose
     private pivot is kept with certainty.
     """
-    size = len(labels[0])
-    unit = size * (size + 1)
-    own, shared = (np.maximum(each, SMALLEST_VARIANCE) / unit for each in (prior.own, prior.shared))
+    unit = len(labels[0]) * (len(labels[0]) + 1)
+    own, shared = prior.own / unit, prior.shared / unit
     if len(set(labels)) == 1:
-        alike = 1 / (1 / (own + len(labels) * shared) + first + second * tells.shared[:, None])
-        apart = 1 / (1 / own + first + second * tells.apart[:, None])
-        errors: Floats = alike + (len(labels) - 1) * apart
-        return errors
+        alike = own + len(labels) * shared
+        errors: Floats = alike / (1 + alike * (first + second * tells.shared[:, None]))
+        errors += (len(labels) - 1) * own / (1 + own * (first + second * tells.apart[:, None]))
+        return np.asarray(np.maximum(errors, NO_ERROR))
     same = np.eye(len(labels))
     groups = np.array([[float(one == two) for two in labels] for one in labels])
-    before = np.linalg.inv(own[:, None, None] * same + shared[:, None, None] * groups)
+    before = own[:, None, None] * same + shared[:, None, None] * groups
     cross = (tells.shared - tells.apart) / len(labels)
     information = first * same + second * (tells.apart[:, None, None] * same + cross[:, None, None])
-    left = np.linalg.inv(before + information[:, None])
-    return np.asarray(np.trace(left, axis1=-2, axis2=-1))
+    left = np.linalg.solve(same + before @ information[:, None], np.broadcast_to(before, (len(cross), *before.shape)))
+    return np.asarray(np.maximum(np.trace(left, axis1=-2, axis2=-1), NO_ERROR))

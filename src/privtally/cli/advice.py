@@ -84,7 +84,7 @@ def advise(
     }
     if want_error is not None:
         with busy("Searching"):
-            needed = lab.needed(people, question, chosen, want_error, workers=cores)
+            needed = lab.needed(people, question, want_error, workers=cores)
         result["wanted"] = {"error": want_error, "users": needed[0], "epsilon": needed[1]}
     if plot is not None:
         with busy("Drawing"):

@@ -82,8 +82,13 @@ class Model:
         """The prior where reports say so much."""
         known = np.einsum("vi,vw,wi->i", self.basis, information, self.basis, optimize=True) * self.units
         shared = self.shares > 0
-        own = known[~shared] if (~shared).any() else known
-        return prior(*map(Seen.with_information, ((known * self.shares)[shared], own, known)))
+        several = not shared.all()
+        return prior(
+            Seen.with_information(known),
+            Seen.with_information((known * self.shares)[shared]) if several else None,
+            Seen.with_information(known[~shared]) if several else None,
+            max(self.sizes) + 1,
+        )
 
     def posterior(self, slope: Floats, information: Floats) -> Posterior:
         """The posterior where the log-likelihood is slope·θ − ½ θᵀ information θ, θ being the difference to uniform."""

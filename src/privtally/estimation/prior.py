@@ -1,4 +1,4 @@
-"""How credible the sizes of differences are before any report, in units of the reports' own noise.
+"""How credible the sizes of differences are before any report, on a grid in units of the reports' own noise.
 
 What is seen of a difference is the difference and noise. The noise's share of that, λ = noise / (noise + variance),
 decides how far an estimate is pulled, so that the prior is stated for λ: heavy towards 0, where large differences are
@@ -14,23 +14,29 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LARGEST = 1.0
-"""The largest variance; the unit is that of frequencies drawn from Dirichlet(1)."""
 STEP = 2.5
 """Each variance is so many times the one before."""
-SMALLEST = 0.1
-"""The smallest variance above 0, in units of the noise, or of the largest where the noise is larger."""
+STEPS_BELOW = 3
+"""How many variances above 0 are smaller than the noise."""
 HEAVY = 0.5
 """λ has a density in proportion to λ to minus this power."""
 AS_LARGE_AS_NOISE = 0.4
 """How credible it is in many directions that nothing is shared and λ is one half; in two and fewer it is not."""
+UNEVEN = 1.0
+"""Beyond the spread of Dirichlet(1) credibility falls with this power of the variance: few frequencies are that uneven,
+and where some are, many labels say so."""
 SHARED = 0.8
 """How credible it is that attributes share something, where there are many directions to tell by."""
+NONE = 1e-12
+"""Information below this is none."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Pairs of variances, of what attributes share and of what each has of its own, and how credible each is."""
+    """Pairs of variances, of what attributes share and of what each has of its own, and how credible each is.
+
+    The unit is the variance of frequencies drawn from Dirichlet(1), 1/(k(k + 1)).
+    """
 
     shared: Floats
     own: Floats
@@ -47,14 +53,20 @@ class Seen:
     @classmethod
     def with_information(cls, known: Sequence[float] | Floats) -> "Seen":
         """Directions of which so much is known."""
-        return cls(len(known), 1 / max(float(np.mean(known)), 1e-12))
+        return cls(len(known), 1 / max(float(np.mean(known)), NONE))
 
 
-def prior(shared: Seen, own: Seen, everything: Seen) -> Prior:
-    """The prior where what attributes share, what each has of its own, and all of it are seen like this."""
-    alone, alone_weights = variances(everything.noise, AS_LARGE_AS_NOISE * max(0.0, 1 - 2 / everything.directions))
-    common, common_weights = variances(shared.noise, 0)
-    apart, apart_weights = variances(own.noise, 0)
+def prior(everything: Seen, shared: Seen | None, own: Seen | None, most: float) -> Prior:
+    """The prior where all of the frequencies, what attributes share, and what each has of its own are seen like this.
+
+    No variance is larger than `most`. Where no two attributes have the same labels, nothing can be shared.
+    """
+    even = AS_LARGE_AS_NOISE * max(0.0, 1 - 2 / everything.directions)
+    alone, alone_weights = variances(everything.noise, even, most)
+    if shared is None or own is None:
+        return Prior(np.zeros(len(alone)), alone, alone_weights)
+    common, common_weights = variances(shared.noise, 0, most)
+    apart, apart_weights = variances(own.noise, 0, most)
     together = SHARED * own.directions / (own.directions + 1)
     return Prior(
         shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(apart))]),
@@ -65,12 +77,15 @@ def prior(shared: Seen, own: Seen, everything: Seen) -> Prior:
     )
 
 
-def variances(noise: float, as_large_as_noise: float) -> tuple[Floats, Floats]:
+def variances(noise: float, as_large_as_noise: float, most: float) -> tuple[Floats, Floats]:
     """Variances of one part, and how credible each is."""
-    steps = int(np.ceil(np.log(LARGEST / (SMALLEST * min(noise, LARGEST))) / np.log(STEP)))
-    above = LARGEST * STEP ** -np.arange(steps, -0.5, -1)
-    bounds = np.concatenate([[0.0], above / STEP**0.5, [LARGEST * STEP**0.5]])
-    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY))
-    weights *= (1 - as_large_as_noise) / weights.sum()
-    weights[1 + np.argmin(np.abs(np.log(above / noise)))] += as_large_as_noise
-    return np.concatenate([[0.0], above]), weights
+    steps = max(0, int(np.floor(np.log(most / noise) / np.log(STEP) + 1e-9)))
+    above = min(noise, most) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
+    bounds = np.concatenate([[0.0], above / STEP**0.5, [above[-1] * STEP**0.5]])
+    held = np.concatenate([[0.0], above])
+    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / (1 + held) ** UNEVEN
+    weights /= weights.sum()
+    if noise <= most:
+        weights *= 1 - as_large_as_noise
+        weights[1 + STEPS_BELOW] += as_large_as_noise
+    return held, weights

@@ -57,7 +57,7 @@ class Expected:
     method: str
     phase1_share: float | None
     error: float
-    by_population: tuple[float, ...] = ()
+    by_population: tuple[float, ...]
     """The mean square in each population."""
 
     def body(self) -> dict[str, Any]:
@@ -150,13 +150,16 @@ def recommend(rows: Sequence[Expected], question: Question) -> Expected:
 
 
 def needed(
-    people: Sequence[Records], question: Question, chosen: Expected, wanted: float, *, workers: int
+    people: Sequence[Records], question: Question, wanted: float, *, workers: int
 ) -> tuple[int | None, float | None]:
-    """How many people, or else which budget, the chosen campaign needs for a wanted error; None where nothing does."""
+    """How many people, or else which budget, a wanted error needs, with the campaign that is best there; None where
+    nothing does.
+    """
 
     def error(users: int, epsilon: float) -> float:
         asked = replace(question, users=users, epsilon=epsilon)
-        return _pooled_errors(people, asked, [chosen.mechanism], workers)[chosen.mechanism]
+        rows = _pooled(people, asked, (*HIDDEN, "smp"), workers)
+        return recommend(rows, asked).error
 
     users = _search(lambda x: error(round(x), question.epsilon), wanted, 100, MOST_PEOPLE, question.users)
     epsilon = _search(lambda x: error(question.users, x), wanted, 0.01, MOST_EPSILON, question.epsilon)
@@ -191,8 +194,13 @@ def _pooled_errors(
     people: Sequence[Records], question: Question, mechanisms: Sequence[MechanismName], workers: int
 ) -> dict[str, float]:
     """The default method's error of each of these mechanisms that fits."""
-    rows = expect(people, question, mechanisms=mechanisms, methods=["pooled"], workers=workers, advance=lambda _: None)
-    return {row.mechanism: row.error for row in rows}
+    return {row.mechanism: row.error for row in _pooled(people, question, mechanisms, workers)}
+
+
+def _pooled(
+    people: Sequence[Records], question: Question, mechanisms: Sequence[MechanismName], workers: int
+) -> list[Expected]:
+    return expect(people, question, mechanisms=mechanisms, methods=["pooled"], workers=workers, advance=lambda _: None)
 
 
 BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.3, 0.5, 0.7, 0.85, 1.0)

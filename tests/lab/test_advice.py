@@ -1,0 +1,34 @@
+"""Which campaign is recommended, from made-up errors."""
+
+from privtally.lab.advise import Expected, Question, recommend
+from privtally.names import MechanismName
+
+
+def row(mechanism: MechanismName, *squares: float) -> Expected:
+    mean = 1.0
+    for square in squares:
+        mean *= square
+    share = 0.1 if mechanism == "corr-rr" else None
+    return Expected(mechanism, "pooled", share, mean ** (0.5 / len(squares)), squares)
+
+
+def asked(max_pivot_guess: float) -> Question:
+    return Question(1_000, 1.0, max_pivot_guess, 4, 1)
+
+
+def test_what_names_the_pivot_is_left_out_unless_it_may_be_known() -> None:
+    rows = [row("smp", 0.1, 0.1), row("rs-rfd", 0.2, 0.2), row("spl", 0.4, 0.4), row("rs-fd", 0.5, 0.3)]
+    assert recommend(rows, asked(0.5)).mechanism == "rs-fd"
+    assert recommend(rows, asked(1)).mechanism == "smp"
+
+
+def test_another_campaign_must_beat_smp_everywhere() -> None:
+    smp = row("smp", 0.3, 0.3)
+    assert recommend([smp, row("spl", 0.29, 0.29)], asked(1)).mechanism == "spl"
+    assert recommend([smp, row("spl", 0.01, 0.31)], asked(1)).mechanism == "smp"
+
+
+def test_a_second_phase_must_earn_its_trouble() -> None:
+    rows = [row("spl", 0.3, 0.3), row("corr-rr", 0.29, 0.29)]
+    assert recommend(rows, asked(0.5)).mechanism == "spl"
+    assert recommend([rows[0], row("corr-rr", 0.2, 0.2)], asked(0.5)).mechanism == "corr-rr"
