@@ -1,6 +1,6 @@
 """What no estimator can do: the least error of Corr-RR with two yes-or-no questions and a hidden pivot.
 
-`python -m benchmarks.bounds [--runs 4000] [--seed 1] [--workers 2] [--guide docs/guide]`
+`python -m benchmarks.bounds [--runs 2000] [--seed 1] [--workers 2] [--guide docs/guide]`
 
 Frequencies are drawn from Dirichlet(1) in every run, and the estimate is the Bayes estimate for exactly that law, from
 both phases' whole reports, a tenth of the people being in Phase I. No other has a smaller mean squared error. It is put
@@ -93,7 +93,7 @@ def _generator(*names: object) -> np.random.Generator:
 def main() -> int:
     """Compute the bounds and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=4000)
+    parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the table of accuracy.md there")
