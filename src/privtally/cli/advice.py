@@ -36,7 +36,7 @@ def advise(
     want_error: Annotated[
         float | None, typer.Option("--want-error", help="Say how many people or which budget this error needs.")
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", help="How many campaigns of each kind to simulate.")] = 4,
+    runs: Annotated[int, typer.Option("--runs", help="How many campaigns of each kind to simulate, at least.")] = 4,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Also draw errors against the budget and the pivot's secrecy.")
     ] = None,

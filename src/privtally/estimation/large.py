@@ -43,6 +43,7 @@ def prior_for(grouped: Sequence["Group"]) -> Prior:
     apart = np.concatenate([np.full(many * (members - 1), known) for known, many, members in shared])
     several = len(apart) > 0
     return prior(
+        sum(len(group.members) for group in grouped),
         Seen.with_information(np.concatenate([np.full(many * members, known) for known, many, members in shared])),
         Seen.with_information(common) if several else None,
         Seen.with_information(apart) if several else None,

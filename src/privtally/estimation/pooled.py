@@ -84,6 +84,7 @@ class Model:
         shared = self.shares > 0
         several = not shared.all()
         return prior(
+            len(self.sizes),
             Seen.with_information(known),
             Seen.with_information((known * self.shares)[shared]) if several else None,
             Seen.with_information(known[~shared]) if several else None,

@@ -20,8 +20,10 @@ STEPS_BELOW = 3
 """How many variances above 0 are smaller than the noise."""
 HEAVY = 0.5
 """λ has a density in proportion to λ to minus this power."""
-AS_LARGE_AS_NOISE = 0.4
-"""How credible it is in many directions that nothing is shared and λ is one half; in two and fewer it is not."""
+AS_PUBLISHED = 0.3
+"""How credible it is in many directions that nothing is shared and λ is 1 − 1/d, in two and fewer it is not.
+
+With d attributes and even fills the paper's estimator is 1/d of the unbiased one, the right pull for that λ."""
 UNEVEN = 1.0
 """Beyond the spread of Dirichlet(1) credibility falls with this power of the variance: few frequencies are that uneven,
 and where some are, many labels say so."""
@@ -56,28 +58,30 @@ class Seen:
         return cls(len(known), 1 / max(float(np.mean(known)), NONE))
 
 
-def prior(everything: Seen, shared: Seen | None, own: Seen | None, most: float) -> Prior:
+def prior(attributes: int, everything: Seen, shared: Seen | None, own: Seen | None, most: float) -> Prior:
     """The prior where all of the frequencies, what attributes share, and what each has of its own are seen like this.
 
     No variance is larger than `most`. Where no two attributes have the same labels, nothing can be shared.
     """
-    even = AS_LARGE_AS_NOISE * max(0.0, 1 - 2 / everything.directions)
-    alone, alone_weights = variances(everything.noise, even, most)
+    alone, alone_weights = variances(everything.noise, most)
+    part = AS_PUBLISHED * max(0.0, 1 - 2 / everything.directions) if everything.noise <= most else 0.0
+    together = SHARED * own.directions / (own.directions + 1) if shared is not None and own is not None else 0.0
+    alone_weights *= (1 - part) * (1 - together)
+    below = min(STEPS_BELOW, round(np.log(max(attributes - 1, 1)) / np.log(STEP)))
+    alone_weights[1 + STEPS_BELOW - below] += part
     if shared is None or own is None:
         return Prior(np.zeros(len(alone)), alone, alone_weights)
-    common, common_weights = variances(shared.noise, 0, most)
-    apart, apart_weights = variances(own.noise, 0, most)
-    together = SHARED * own.directions / (own.directions + 1)
+    common, common_weights = variances(shared.noise, most)
+    apart, apart_weights = variances(own.noise, most)
+    both = (1 - part) * together * np.outer(common_weights, apart_weights)
     return Prior(
         shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(apart))]),
         own=np.concatenate([alone, np.tile(apart, len(common))]),
-        weights=np.concatenate(
-            [(1 - together) * alone_weights, together * np.outer(common_weights, apart_weights).ravel()]
-        ),
+        weights=np.concatenate([alone_weights, both.ravel()]),
     )
 
 
-def variances(noise: float, as_large_as_noise: float, most: float) -> tuple[Floats, Floats]:
+def variances(noise: float, most: float) -> tuple[Floats, Floats]:
     """Variances of one part, and how credible each is."""
     steps = max(0, int(np.floor(np.log(most / noise) / np.log(STEP) + 1e-9)))
     above = min(noise, most) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
@@ -85,7 +89,4 @@ def variances(noise: float, as_large_as_noise: float, most: float) -> tuple[Floa
     held = np.concatenate([[0.0], above])
     weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / (1 + held) ** UNEVEN
     weights /= weights.sum()
-    if noise <= most:
-        weights *= 1 - as_large_as_noise
-        weights[1 + STEPS_BELOW] += as_large_as_noise
     return held, weights

@@ -28,6 +28,8 @@ HIDDEN: tuple[MechanismName, ...] = ("spl", "rs-fd", "corr-rr")
 SECOND_PHASE = 1.03
 """How much smaller the error of a campaign of two phases must be to be preferred to one of one."""
 PRIOR_PEOPLE = 20_000
+ENOUGH_LABELS = 16
+"""With fewer labels in all, errors vary more from campaign to campaign, and more campaigns are run in proportion."""
 
 PRIOR = (
     "uniform: every label of every attribute alike; "
@@ -249,7 +251,7 @@ def _study(records: Records, question: Question, place: int, share: float | None
     return Study(
         records,
         share or SHARES[0],
-        question.runs,
+        question.runs * max(1, ENOUGH_LABELS // sum(records.schema.sizes)),
         question.seed + place,
         question.users,
         max_pivot_guess=question.max_pivot_guess,
