@@ -2,7 +2,7 @@
 
 What is seen of a difference is the difference and noise. The noise's share of that, λ = noise / (noise + variance),
 decides how far an estimate is pulled, so that the prior is stated for λ: heavy towards 0, where large differences are
-left alone (Strawderman's prior), and in many directions with a part at one half. A prior stated for frequencies would
+left alone (Strawderman's prior), and in many directions with a part at 1 − 1/d. A prior stated for frequencies would
 be bold with few reports and timid with many.
 """
 
@@ -21,7 +21,7 @@ STEPS_BELOW = 3
 HEAVY = 0.5
 """λ has a density in proportion to λ to minus this power."""
 AS_PUBLISHED = 0.3
-"""How credible it is in many directions that nothing is shared and λ is 1 − 1/d, in two and fewer it is not.
+"""How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
 
 With d attributes and even fills the paper's estimator is 1/d of the unbiased one, the right pull for that λ."""
 UNEVEN = 1.0
