@@ -59,7 +59,9 @@ MARGINALS: dict[str, tuple[Any, Any]] = {
     "uniform/uniform": ("uniform", "domain"),
 }
 UNLIKE = "Dirichlet(1)"
-MOST_LABELS = max(d * k for d, k in SHAPES)
+MOST_LABELS, FEWEST_LABELS = (pick(d * k for d, k in SHAPES) for pick in (max, min))
+MOST_OFTEN = MOST_LABELS // FEWEST_LABELS
+"""Cells with the fewest labels are run so many times as often as those with the most."""
 
 Campaign = tuple[MechanismName, Rule | None]
 METHODS: dict[Campaign, tuple[Method, ...]] = {
@@ -298,7 +300,8 @@ def run_real(name: str, epsilon: float, runs: int, seed: int, directory: Path) -
             errors[name_of(campaign, "pooled")].append(score(phases, "pooled", truth, truth, []))
             if campaign[0] in TWO_PHASE and run < GUESSED:
                 guess = leakage(phases[1][0].sampler, marginals).pivot_guess
-                guesses.setdefault(campaign[0], []).append(float(guess or 1))
+                assert guess is not None
+                guesses.setdefault(campaign[0], []).append(float(guess))
     published = {
         method: published_error(REAL[name], method, epsilon) for method in ("SPL", "RS+FD", "RS+RFD", "Corr-RR")
     }
@@ -317,10 +320,10 @@ def run_real(name: str, epsilon: float, runs: int, seed: int, directory: Path) -
 def page(content: dict[str, Any]) -> str:
     """The tables of docs/guide/accuracy.md."""
     runs, confirm = content["runs"], content["confirm"]
-    again = f", {confirm} to {12 * confirm} where a limit seemed exceeded" if confirm else ""
+    again = f", {confirm} to {MOST_OFTEN * confirm} where a limit seemed exceeded" if confirm else ""
     lines = [
         f"{len(content['cells']):,} cells ({content['part']:.0%} of the grid, seed {content['seed']}), "
-        f"{runs} runs each (48 labels in all) to {12 * runs} (4 labels){again}.",
+        f"{runs} runs each ({MOST_LABELS} labels in all) to {MOST_OFTEN * runs} ({FEWEST_LABELS} labels){again}.",
         "",
         "| mean squared error of / that of | geometric mean | worst cell | cells above a limit |",
         "|---|---|---|---|",
@@ -433,7 +436,7 @@ def main() -> int:
     if directory is None:
         print("The real tables were left out: PRIVTALLY_DATA_DIR names no directory.", file=sys.stderr)
     else:
-        many = 12 * max(options.confirm, options.runs)
+        many = MOST_OFTEN * max(options.confirm, options.runs)
         points = [(name, epsilon) for name in REAL for epsilon in (0.1, 0.2, 0.3, 0.4, 0.5)]
         tasks = [(*point, many, options.seed, directory) for point in points]
         real = run_jobs(run_real, tasks, options.workers, lambda _: None)

@@ -21,7 +21,7 @@ from privtally.mechanisms import sample as samples
 from privtally.mechanisms import split as splits
 from privtally.schema import Records
 from privtally.source import WORD, Source, words_below
-from tests.law.test_sampler import measure
+from tests.law.test_sampler import assert_exact_shares
 from tests.support import MECHANISMS, chi_square_p, exp_below, plan_of, records_of, worst_ratio
 
 Codes = np.ndarray
@@ -31,8 +31,8 @@ def suite() -> None:
     """Every check, on small cases, with the code as it stands now."""
     channels.randomized_response.cache_clear()
     for one in (Keep(3, 5, 2), Keep(2, 3, 1), channels.randomized_response(Fraction(1), 4), Uniform(3), Uniform(5)):
-        measure(one, 2 if isinstance(one, Keep) and one.size == 2 else 3)
-    measure(channels.conditional([[0.5, 0.25, 0.25], [0.125, 0.875, 0.0]]), 2)
+        assert_exact_shares(one, 2 if isinstance(one, Keep) and one.size == 2 else 3)
+    assert_exact_shares(channels.conditional([[0.5, 0.25, 0.25], [0.125, 0.875, 0.0]]), 2)
     assert channels.copying(0.25, 3).probability(1, 1) == Fraction(1, 4)
     assert channels.copying(0.25, 3).probability(1, 2) == Fraction(3, 8)
     assert channels.conditional([[0.25, 0.75], [1.0, 0.0]]).probability(0, 1) == Fraction(3, 4)

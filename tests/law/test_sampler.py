@@ -42,7 +42,7 @@ def output_of(channel: Channel, given: int, word: int) -> int | None:
     return int(drawn[0]) if script.left else None
 
 
-def measure(channel: Channel, inputs: int) -> None:
+def assert_exact_shares(channel: Channel, inputs: int) -> None:
     """An output as a function of the word is a step function; find every step by bisection and measure it."""
     for given in {0, inputs // 2, inputs - 1}:
         found: dict[int | None, int] = {}
@@ -67,7 +67,7 @@ def measure(channel: Channel, inputs: int) -> None:
 
 @pytest.mark.parametrize(("channel", "inputs"), [case[1:] for case in CHANNELS], ids=[case[0] for case in CHANNELS])
 def test_the_words_that_lead_to_each_output_are_exactly_its_share(channel: Channel, inputs: int) -> None:
-    measure(channel, inputs)
+    assert_exact_shares(channel, inputs)
 
 
 def test_copying_always_uses_no_randomness() -> None:

@@ -38,13 +38,13 @@ def pool_large(
 
 def prior_for(grouped: Sequence["Group"]) -> Prior:
     """The prior that `pooled` would have, from each group's directions: what its attributes share, and the others."""
-    shared = [(group.known, group.size - 1, len(group.members)) for group in grouped]
-    common = np.concatenate([np.full(many, members * known) for known, many, members in shared])
-    apart = np.concatenate([np.full(many * (members - 1), known) for known, many, members in shared])
+    parts = [(group.known, group.size - 1, len(group.members)) for group in grouped]
+    common = np.concatenate([np.full(many, members * known) for known, many, members in parts])
+    apart = np.concatenate([np.full(many * (members - 1), known) for known, many, members in parts])
     several = len(apart) > 0
     return prior(
         sum(len(group.members) for group in grouped),
-        Seen.with_information(np.concatenate([np.full(many * members, known) for known, many, members in shared])),
+        Seen.with_information(np.concatenate([np.full(many * members, known) for known, many, members in parts])),
         Seen.with_information(common) if several else None,
         Seen.with_information(apart) if several else None,
         max(group.size for group in grouped) + 1,

@@ -148,11 +148,11 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     model = Model(labels)
     bounds = np.cumsum(model.sizes)[:-1]
     mean = model.uniform
-    for _ in range(MOST_STEPS):
+    for step in range(MOST_STEPS):
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, bounds)])
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
-        if mean is model.uniform:
+        if step == 0:
             model.use(model.prior_for(information))
         posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
         moved = model.mean(posterior) - mean
