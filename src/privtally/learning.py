@@ -64,7 +64,7 @@ def learn(
         case "corr-rr":
             if rule == "robust":
                 choice = choose(plan, counts, phase2_users, max_pivot_guess)
-                copies, pivot_guess = _same_for_all(plan, choice.copy_probability), choice.pivot_guess
+                copies, pivot_guess = tuple(map(tuple, choice.copy_probability.tolist())), choice.pivot_guess
             else:
                 copies = copy_probabilities(invert(plan, counts).frequencies, plan.epsilon, phase2_users, rule)
         case "cond-rr":
@@ -87,11 +87,6 @@ def learn(
             pivot_guess=pivot_guess,
         ),
     )
-
-
-def _same_for_all(plan: Plan, probability: float) -> tuple[tuple[float, ...], ...]:
-    attributes = range(len(plan.schema.attributes))
-    return tuple(tuple(1.0 if own == other else probability for other in attributes) for own in attributes)
 
 
 def copy_probabilities(

@@ -4,7 +4,8 @@ Phase I says how credible each pair of variances is: how much attributes share, 
 each pair and each copy probability the error that the pooled estimate will have follows from the information in both
 phases. The choice minimises the mean of its logarithm, so that no case counts for more because its errors are larger,
 among those that are nowhere credible much worse than fills that bet on nothing. Like attributes ask for copies, unlike
-ones for differences from the pivot, and where Phase I cannot tell, neither is bet on.
+ones for differences from the pivot, and where Phase I cannot tell, neither is bet on. Copies that run one way within
+small groups, which serve both, are weighed against the best of those.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 from privtally.channel import randomized_response
 from privtally.copying import Told, told
 from privtally.counts import WHOLE_REPORT_LIMIT, Counts
+from privtally.directed import copy_matrix, told_one_way
 from privtally.estimation.inverse import Floats
 from privtally.estimation.likelihood import likelihood_of
 from privtally.estimation.pooled import MOST_LABELS, Labels, Model
@@ -30,7 +32,9 @@ SLACK = 1.04
 INDIFFERENT = 0.005
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
 MOST_UNLIKE = 40
-"""Schemas with more attributes that do not all share their labels are not analysed."""
+"""Schemas with more attributes that do not all share their labels are not analysed; nor are copies that run one way."""
+GROUPS = (2, 3)
+"""The sizes of groups within which copies may run one way."""
 ROUNDING = 1 + 1e-9
 """Bounds on a guess are kept up to the rounding of sums."""
 NO_ERROR = 1e-300
@@ -41,10 +45,16 @@ UNLIKE = Prior(shared=np.zeros(1), own=np.full(1, 1e9), weights=np.ones(1))
 
 @dataclass(frozen=True)
 class Choice:
-    """A copy probability for all pairs of attributes, and how often an observer of a report names its pivot."""
+    """copy_probability[pivot][other], and how often an observer of a report names its pivot."""
 
-    copy_probability: float
+    copy_probability: Floats
     pivot_guess: float
+
+    @classmethod
+    def same_for_all(cls, probability: float, attributes: int, pivot_guess: float) -> "Choice":
+        copies = np.full((attributes, attributes), probability)
+        np.fill_diagonal(copies, 1.0)
+        return cls(copies, min(pivot_guess, 1.0))
 
 
 def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float) -> Choice:
@@ -56,7 +66,7 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     too_large = attributes * size > MOST_LABELS or (len(set(labels)) > 1 and attributes > MOST_UNLIKE)
     tells = None if too_large else told(candidates, attributes, size, whole=kept)
     if tells is None:
-        return Choice(float(candidates[-1]), 1 / attributes)
+        return Choice.same_for_all(float(candidates[-1]), attributes, 1 / attributes)
     model = Model(labels)
     slope, information = likelihood_of(plan, counts).at(model.uniform)
     first = counts.reports * float(plan.sampler.channels[0].scale) ** 2 * size
@@ -72,12 +82,49 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     unlike = pooled_errors(UNLIKE, labels, first, second, tells)[:, 0]
     safe &= unlike <= SLACK * unlike[-1]
     # Even fills, the last candidate, come as near to 1/d as whole multiples of 2^-32 allow.
-    hidden = tells.pivot_guess <= ROUNDING * max(max_pivot_guess, tells.pivot_guess[-1])
+    secret = ROUNDING * max(max_pivot_guess, tells.pivot_guess[-1])
     expected = np.log(errors) @ weights
-    good = safe & hidden
+    good = safe & (tells.pivot_guess <= secret)
     good &= expected <= np.min(expected[good]) + INDIFFERENT
     best = min(np.flatnonzero(good), key=lambda place: abs(candidates[place] - 1 / size))
-    return Choice(float(candidates[best]), min(float(tells.pivot_guess[best]), 1.0))
+    least, choice = (
+        expected[best],
+        Choice.same_for_all(float(candidates[best]), attributes, float(tells.pivot_guess[best])),
+    )
+    for most in GROUPS if 2 <= attributes <= MOST_UNLIKE else ():
+        directed = one_way(attributes, size, most, first, second, secret, whole=kept)
+        if directed is None:
+            continue
+        copies, told_by_it, guess = directed
+        error = matrix_errors(model.prior, labels, first, second, told_by_it[None])[0]
+        if (error[credible] > SLACK * errors[-1, credible]).any():
+            continue
+        value = np.log(error) @ weights
+        if value < least:
+            least, choice = value, Choice(copies, min(guess, 1.0))
+    return choice
+
+
+def one_way(
+    attributes: int, size: int, most: int, first: float, second: float, secret: float, *, whole: bool
+) -> tuple[Floats, Floats, float] | None:
+    """Copies that run one way within groups, the best for attributes about which nothing is known: the probabilities,
+    what they tell, and how often the pivot is named. None if they would name it too often.
+    """
+    steps = np.array([nearest_probability(p) for p in CANDIDATES])
+    ahead, back = (each.ravel() for each in np.meshgrid(steps, steps))
+    ahead, back = ahead[ahead < back], back[ahead < back]
+    tells = told_one_way(ahead, back, attributes, size, most, whole=whole)
+    left = sum(
+        np.trace(np.linalg.inv(first * np.eye(group.shape[-1]) + second * group), axis1=-2, axis2=-1)
+        for group in tells.groups
+    )
+    left = np.where(tells.pivot_guess <= secret, left, np.inf)
+    best = int(np.argmin(left))
+    if not np.isfinite(left[best]):
+        return None
+    copies = copy_matrix(ahead[best], back[best], nearest_probability(1 / size), attributes, most)
+    return copies, tells.information(best), float(tells.pivot_guess[best])
 
 
 def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tells: Told) -> Floats:
@@ -93,10 +140,18 @@ def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tel
         errors: Floats = alike / (1 + alike * (first + second * tells.shared[:, None]))
         errors += (len(labels) - 1) * own / (1 + own * (first + second * tells.apart[:, None]))
         return np.asarray(np.maximum(errors, NO_ERROR))
+    cross = (tells.shared - tells.apart) / len(labels)
+    information = tells.apart[:, None, None] * np.eye(len(labels)) + cross[:, None, None]
+    return matrix_errors(prior, labels, first, second, information)
+
+
+def matrix_errors(prior: Prior, labels: Labels, first: float, second: float, information: Floats) -> Floats:
+    """The same where a report tells what these matrices say, attribute by attribute."""
+    unit = len(labels[0]) * (len(labels[0]) + 1)
+    own, shared = prior.own / unit, prior.shared / unit
     same = np.eye(len(labels))
     groups = np.array([[float(one == two) for two in labels] for one in labels])
     before = own[:, None, None] * same + shared[:, None, None] * groups
-    cross = (tells.shared - tells.apart) / len(labels)
-    information = first * same + second * (tells.apart[:, None, None] * same + cross[:, None, None])
-    left = np.linalg.solve(same + before @ information[:, None], np.broadcast_to(before, (len(cross), *before.shape)))
+    after = first * same + second * information
+    left = np.linalg.solve(same + before @ after[:, None], np.broadcast_to(before, (len(after), *before.shape)))
     return np.asarray(np.maximum(np.trace(left, axis1=-2, axis2=-1), NO_ERROR))
