@@ -4,7 +4,8 @@
 
 Both parts are normal with unknown variances. For each pair of variances on a grid the posterior is normal and known in
 closed form, and so is how well it explains the reports; the estimate is the mean over the grid. Where attributes differ
-strongly the own variance is large and nothing is pulled anywhere.
+as arbitrary ones do, a flat prior in place of the largest own variances pulls nowhere and keeps frequencies from being
+negative.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privtally.estimation.flat import Flat, flat_posterior
 from privtally.estimation.inverse import Floats, zero_sum_basis
 from privtally.estimation.likelihood import Likelihood
 from privtally.estimation.prior import Prior, Seen, prior
@@ -34,10 +36,17 @@ _ROOM = 1 << 22
 
 @dataclass(frozen=True)
 class Posterior:
-    """How credible each pair of variances is, and the mean for each, in the model's coordinates."""
+    """How credible each pair of variances is, and the mean for each, in the model's coordinates; flat comes last."""
 
     weights: Floats
     means: Floats
+    flat: Flat | None
+
+    @property
+    def mean(self) -> Floats:
+        """The mean over all of them."""
+        mean: Floats = self.weights @ self.means
+        return mean
 
 
 @dataclass(frozen=True)
@@ -103,20 +112,26 @@ class Model:
             factor = np.linalg.cholesky(scaled)
             evidence[part] = 0.5 * (aim * middle).sum(axis=1) - np.log(np.einsum("gii->gi", factor)).sum(axis=1)
             means[part] = middle * deviations
-        weights = self.prior.weights * np.exp(evidence - evidence.max())
-        weights /= weights.sum()
-        return Posterior(weights, means)
+        weights = self.prior.weights
+        flat = flat_posterior(pull, hold, self.basis, self.sizes) if self.prior.flat else None
+        if flat is not None:
+            evidence, weights = np.append(evidence, flat.evidence), np.append(weights, self.prior.flat)
+            means = np.vstack([means, flat.mean])
+        weights = weights * np.exp(evidence - evidence.max())
+        return Posterior(weights / weights.sum(), means, flat)
 
     def mean(self, posterior: Posterior) -> Floats:
         """The mean of every frequency."""
-        mean: Floats = self.uniform + self.basis @ (posterior.weights @ posterior.means)
+        mean: Floats = self.uniform + self.basis @ posterior.mean
         return mean
 
     def variances(self, posterior: Posterior, information: Floats) -> Floats:
         """The variance of every frequency."""
         hold = self.basis.T @ information @ self.basis
-        off = posterior.means - posterior.weights @ posterior.means
+        off = posterior.means - posterior.mean
         covariance = (posterior.weights[:, None] * off).T @ off
+        if posterior.flat is not None:
+            covariance += posterior.weights[-1] * posterior.flat.covariance
         for part in self._parts(hold):
             deviations = self.deviations[part]
             spread = np.linalg.inv(_scaled(deviations, hold)) * deviations[:, :, None] * deviations[:, None, :]
@@ -127,14 +142,19 @@ class Model:
     def narrowed(self, posterior: Posterior, least: float) -> tuple[Posterior, "Model"]:
         """The same without the pairs of variances that are less credible than the least."""
         kept = posterior.weights > least
+        normal = kept[: len(self.deviations)]
+        flat = posterior.flat if kept[-1] else None
+        weights = posterior.weights[kept]
         model = copy(self)
-        model.use(Prior(self.prior.shared[kept], self.prior.own[kept], self.prior.weights[kept]))
-        return Posterior(posterior.weights[kept] / posterior.weights[kept].sum(), posterior.means[kept]), model
+        left = self.prior.flat if flat is not None else 0.0
+        model.use(Prior(self.prior.shared[normal], self.prior.own[normal], self.prior.weights[normal], left))
+        return Posterior(weights / weights.sum(), posterior.means[kept], flat), model
 
     def _parts(self, hold: Floats) -> Iterator[slice]:
-        """The pairs of variances, so many at a time that their matrices fit in memory."""
+        """The normal pairs of variances, so many at a time that their matrices fit in memory."""
         many = max(1, _ROOM // hold.size)
-        return (slice(start, start + many) for start in range(0, len(self.deviations), many))
+        normal = len(self.deviations)
+        return (slice(start, min(start + many, normal)) for start in range(0, normal, many))
 
 
 def _scaled(deviations: Floats, hold: Floats) -> Floats:
@@ -153,7 +173,7 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
         if step == 0:
-            model.use(model.prior_for(information))
+            model.use(model.prior_for(information).with_flat())
         posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
         moved = model.mean(posterior) - mean
         mean = mean + moved

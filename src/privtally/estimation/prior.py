@@ -24,9 +24,11 @@ AS_PUBLISHED = 0.3
 """How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
 
 With d attributes and even fills the paper's estimator is 1/d of the unbiased one, the right pull for that λ."""
-UNEVEN = 1.0
+UNEVEN = 0.5
 """Beyond the spread of Dirichlet(1) credibility falls with this power of the variance: few frequencies are that uneven,
 and where some are, many labels say so."""
+FLAT_FROM = 0.4
+"""Own variances from here on are better described by Dirichlet(1) itself: a normal one reaches below 0."""
 SHARED = 0.8
 """How credible it is that attributes share something, where there are many directions to tell by."""
 NONE = 1e-12
@@ -37,12 +39,19 @@ NONE = 1e-12
 class Prior:
     """Pairs of variances, of what attributes share and of what each has of its own, and how credible each is.
 
-    The unit is the variance of frequencies drawn from Dirichlet(1), 1/(k(k + 1)).
+    The unit is the variance of frequencies drawn from Dirichlet(1), 1/(k(k + 1)). `flat` is how credible it is that
+    every attribute's frequencies are such a draw.
     """
 
     shared: Floats
     own: Floats
     weights: Floats
+    flat: float = 0.0
+
+    def with_flat(self) -> "Prior":
+        """The same with flat distributions in place of the largest own variances."""
+        kept = self.own < FLAT_FROM
+        return Prior(self.shared[kept], self.own[kept], self.weights[kept], float(self.weights[~kept].sum()))
 
 
 @dataclass(frozen=True)
