@@ -8,6 +8,7 @@ from math import factorial
 import numpy as np
 from scipy import stats
 
+from privtally.counts import Counts
 from privtally.mechanisms.base import Law
 from privtally.names import MechanismName
 from privtally.plan import Plan, phase_mechanism
@@ -99,6 +100,19 @@ def exp_below(power: Fraction, terms: int = 200) -> Fraction:
 
 def records_of(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return list(product(*map(range, sizes)))
+
+
+def counts_of(tensor: np.ndarray) -> Counts:
+    """The one-way and pairwise counts of a table of reports, not whole."""
+    axes = range(tensor.ndim)
+    margins = tuple(tensor.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes)
+    pairs = {
+        (one, two): tensor.sum(axis=tuple(axis for axis in axes if axis not in (one, two)))
+        for one in axes
+        for two in axes
+        if one < two
+    }
+    return Counts("0" * 64, int(tensor.sum()), margins, None, pairs)
 
 
 def worst_ratio(laws: Sequence[Law]) -> Fraction:

@@ -109,17 +109,21 @@ def one_way(
     attributes: int, size: int, most: int, first: float, second: float, secret: float, *, whole: bool
 ) -> tuple[Floats, Floats, float] | None:
     """Copies that run one way within groups, the best for attributes about which nothing is known: the probabilities,
-    what they tell, and how often the pivot is named. None if they would name it too often.
+    what they tell, and how often the pivot is named. None if all would name it too often.
+
+    They tell at least as much as even fills do, whatever the direction, and so bet on nothing.
     """
     steps = np.array([nearest_probability(p) for p in CANDIDATES])
     ahead, back = (each.ravel() for each in np.meshgrid(steps, steps))
     ahead, back = ahead[ahead < back], back[ahead < back]
     tells = told_one_way(ahead, back, attributes, size, most, whole=whole)
+    kinds = {group.shape[-1]: group for group in tells.groups}
+    least = np.min([np.linalg.eigvalsh(group)[:, 0] for group in kinds.values()], axis=0)
     left = sum(
         np.trace(np.linalg.inv(first * np.eye(group.shape[-1]) + second * group), axis1=-2, axis2=-1)
         for group in tells.groups
     )
-    left = np.where(tells.pivot_guess <= secret, left, np.inf)
+    left = np.where((tells.pivot_guess <= secret) & (least * ROUNDING >= size / attributes**2), left, np.inf)
     best = int(np.argmin(left))
     if not np.isfinite(left[best]):
         return None

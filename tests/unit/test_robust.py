@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from privtally.channel import randomized_response
 from privtally.copying import told
-from privtally.counts import Counts, count
+from privtally.counts import count
 from privtally.errors import LearningError
 from privtally.estimation.inverse import zero_sum_basis
 from privtally.estimation.likelihood import OneWay, Whole
@@ -20,7 +20,7 @@ from privtally.plan import Plan, design
 from privtally.privacy.audit import audit
 from privtally.robust import SLACK
 from privtally.rounding import nearest_distribution, nearest_probability
-from tests.support import schema_of
+from tests.support import counts_of, schema_of
 from tests.unit.test_pooled import simulated
 
 PROBABILITIES = np.array([0.0, 0.125, 0.25, 0.5, 0.875, 1.0])
@@ -69,7 +69,7 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
             for report, chance in sampler.law(record).items():
                 uniform[report] += float(chance) / size**attributes
         tables = np.round(uniform * people).astype(np.int64)
-        counts = _counts_of(tables)
+        counts = counts_of(tables)
         information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
         inside = np.zeros(size)
         inside[:2] = 2**-0.5, -(2**-0.5)
@@ -78,18 +78,6 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
         scale = float(sampler.channels[0].scale)
         assert tells.shared[place] * scale**2 == pytest.approx(alike @ information @ alike, rel=1e-4)
         assert tells.apart[place] * scale**2 == pytest.approx(differ @ information @ differ, rel=1e-4)
-
-
-def _counts_of(tensor: np.ndarray) -> Counts:
-    axes = range(tensor.ndim)
-    margins = tuple(tensor.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes)
-    pairs = {
-        (one, two): tensor.sum(axis=tuple(axis for axis in axes if axis not in (one, two)))
-        for one in axes
-        for two in axes
-        if one < two
-    }
-    return Counts("0" * 64, int(tensor.sum()), margins, None, pairs)
 
 
 def test_too_many_kinds_of_reports_are_not_analysed() -> None:
