@@ -32,9 +32,9 @@ SLACK = 1.04
 INDIFFERENT = 0.005
 """Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
 MOST_UNLIKE = 40
-"""Schemas with more attributes that do not all share their labels are not analysed; nor are copies that run one way."""
-GROUPS = (2, 3)
-"""The sizes of groups within which copies may run one way."""
+"""Schemas with more attributes that do not all share their labels are not analysed."""
+GROUPS, MOST_ONE_WAY = (2, 3), 40
+"""The sizes of groups within which copies may run one way, and how many attributes at most there may be for that."""
 ROUNDING = 1 + 1e-9
 """Bounds on a guess are kept up to the rounding of sums."""
 NO_ERROR = 1e-300
@@ -91,7 +91,7 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
         expected[best],
         Choice.same_for_all(float(candidates[best]), attributes, float(tells.pivot_guess[best])),
     )
-    for most in GROUPS if 2 <= attributes <= MOST_UNLIKE else ():
+    for most in GROUPS if 2 <= attributes <= MOST_ONE_WAY else ():
         directed = one_way(attributes, size, most, first, second, secret, whole=kept)
         if directed is None:
             continue
@@ -100,7 +100,7 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
         if (error[credible] > SLACK * errors[-1, credible]).any():
             continue
         value = np.log(error) @ weights
-        if value < least:
+        if value < least - INDIFFERENT:
             least, choice = value, Choice(copies, min(guess, 1.0))
     return choice
 

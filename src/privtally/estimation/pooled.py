@@ -3,9 +3,8 @@
     frequencies of an attribute = uniform + a part shared by attributes with the same labels + a part of its own
 
 Both parts are normal with unknown variances. For each pair of variances on a grid the posterior is normal and known in
-closed form, and so is how well it explains the reports; the estimate is the mean over the grid. Where attributes differ
-as arbitrary ones do, a flat prior in place of the largest own variances pulls nowhere and keeps frequencies from being
-negative.
+closed form, and so is how well it explains the reports; the estimate is the mean over the grid. Where attributes are as
+uneven as arbitrary ones, the own part is a Dirichlet distribution, which is never negative.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privtally.estimation.flat import Flat, flat_posterior
+from privtally.estimation.dirichlet import dirichlet_posterior, most_variance
 from privtally.estimation.inverse import Floats, zero_sum_basis
 from privtally.estimation.likelihood import Likelihood
 from privtally.estimation.prior import Prior, Seen, prior
@@ -26,6 +25,8 @@ MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
 """The likelihood's parabola is taken anew at the estimate until that moves by less than this, in squared deviations."""
 MOST_LABELS = 1_000
 """Schemas with more labels in all are too large for matrices over all of them."""
+MOST_BOUNDED = 300
+"""Schemas with more labels in all have normal parts only: Dirichlet distributions would take too long."""
 SINGULAR = 1e-9
 """Where the least that is known is this much less than the most, it is nothing."""
 RULED_OUT, NEGLIGIBLE = 1e-12, 1e-6
@@ -36,11 +37,13 @@ _ROOM = 1 << 22
 
 @dataclass(frozen=True)
 class Posterior:
-    """How credible each pair of variances is, and the mean for each, in the model's coordinates; flat comes last."""
+    """How credible each pair of variances is, the mean for each in the model's coordinates, and the covariances of the
+    last ones, which are not normal.
+    """
 
     weights: Floats
     means: Floats
-    flat: Flat | None
+    covariances: Sequence[Floats]
 
     @property
     def mean(self) -> Floats:
@@ -84,7 +87,7 @@ class Model:
     def use(self, prior: Prior) -> None:
         """Take these pairs of variances for credible."""
         self.prior = prior
-        spread = prior.own[:, None] + prior.shared[:, None] * self.shares
+        spread = prior.own[: prior.normal, None] + prior.shared[: prior.normal, None] * self.shares
         self.deviations = np.sqrt(spread * self.units)
 
     def prior_for(self, information: Floats) -> Prior:
@@ -112,13 +115,12 @@ class Model:
             factor = np.linalg.cholesky(scaled)
             evidence[part] = 0.5 * (aim * middle).sum(axis=1) - np.log(np.einsum("gii->gi", factor)).sum(axis=1)
             means[part] = middle * deviations
-        weights = self.prior.weights
-        flat = flat_posterior(pull, hold, self.basis, self.sizes) if self.prior.flat else None
-        if flat is not None:
-            evidence, weights = np.append(evidence, flat.evidence), np.append(weights, self.prior.flat)
-            means = np.vstack([means, flat.mean])
-        weights = weights * np.exp(evidence - evidence.max())
-        return Posterior(weights / weights.sum(), means, flat)
+        uneven = self.prior.own[self.prior.normal :].tolist()
+        bounded = [dirichlet_posterior(pull, hold, self.basis, self.sizes, variance) for variance in uneven]
+        evidence = np.concatenate([evidence, [each.evidence for each in bounded]])
+        weights = self.prior.weights * np.exp(evidence - evidence.max())
+        means = np.vstack([means, *(each.mean for each in bounded)])
+        return Posterior(weights / weights.sum(), means, [each.covariance for each in bounded])
 
     def mean(self, posterior: Posterior) -> Floats:
         """The mean of every frequency."""
@@ -130,8 +132,8 @@ class Model:
         hold = self.basis.T @ information @ self.basis
         off = posterior.means - posterior.mean
         covariance = (posterior.weights[:, None] * off).T @ off
-        if posterior.flat is not None:
-            covariance += posterior.weights[-1] * posterior.flat.covariance
+        for weight, each in zip(posterior.weights[self.prior.normal :], posterior.covariances, strict=True):
+            covariance += weight * each
         for part in self._parts(hold):
             deviations = self.deviations[part]
             spread = np.linalg.inv(_scaled(deviations, hold)) * deviations[:, :, None] * deviations[:, None, :]
@@ -140,15 +142,16 @@ class Model:
         return variances
 
     def narrowed(self, posterior: Posterior, least: float) -> tuple[Posterior, "Model"]:
-        """The same without the pairs of variances that are less credible than the least."""
+        """The same without the pairs of variances that are less credible than this; the best normal one stays."""
         kept = posterior.weights > least
-        normal = kept[: len(self.deviations)]
-        flat = posterior.flat if kept[-1] else None
-        weights = posterior.weights[kept]
+        kept[np.argmax(posterior.weights[: self.prior.normal])] = True
         model = copy(self)
-        left = self.prior.flat if flat is not None else 0.0
-        model.use(Prior(self.prior.shared[normal], self.prior.own[normal], self.prior.weights[normal], left))
-        return Posterior(weights / weights.sum(), posterior.means[kept], flat), model
+        model.use(self.prior.only(kept))
+        covariances = [
+            each for each, stays in zip(posterior.covariances, kept[self.prior.normal :], strict=True) if stays
+        ]
+        weights = posterior.weights[kept]
+        return Posterior(weights / weights.sum(), posterior.means[kept], covariances), model
 
     def _parts(self, hold: Floats) -> Iterator[slice]:
         """The normal pairs of variances, so many at a time that their matrices fit in memory."""
@@ -173,7 +176,8 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
         if step == 0:
-            model.use(model.prior_for(information).with_flat())
+            before = model.prior_for(information)
+            model.use(before.with_bounds(most_variance(max(model.sizes))) if len(mean) <= MOST_BOUNDED else before)
         posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
         moved = model.mean(posterior) - mean
         mean = mean + moved

@@ -24,11 +24,11 @@ AS_PUBLISHED = 0.3
 """How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
 
 With d attributes and even fills the paper's estimator is 1/d of the unbiased one, the right pull for that λ."""
-UNEVEN = 0.5
+UNEVEN = 2.0
 """Beyond the spread of Dirichlet(1) credibility falls with this power of the variance: few frequencies are that uneven,
 and where some are, many labels say so."""
-FLAT_FROM = 0.4
-"""Own variances from here on are better described by Dirichlet(1) itself: a normal one reaches below 0."""
+BOUNDED_FROM = 0.4
+"""Own variances from here on are those of Dirichlet distributions: normal ones reach below 0."""
 SHARED = 0.8
 """How credible it is that attributes share something, where there are many directions to tell by."""
 NONE = 1e-12
@@ -39,19 +39,36 @@ NONE = 1e-12
 class Prior:
     """Pairs of variances, of what attributes share and of what each has of its own, and how credible each is.
 
-    The unit is the variance of frequencies drawn from Dirichlet(1), 1/(k(k + 1)). `flat` is how credible it is that
-    every attribute's frequencies are such a draw.
+    The unit is the variance of frequencies drawn from Dirichlet(1), 1/(k(k + 1)). The last `bounded` pairs are
+    Dirichlet distributions with that own variance, the others normal.
     """
 
     shared: Floats
     own: Floats
     weights: Floats
-    flat: float = 0.0
+    bounded: int = 0
 
-    def with_flat(self) -> "Prior":
-        """The same with flat distributions in place of the largest own variances."""
-        kept = self.own < FLAT_FROM
-        return Prior(self.shared[kept], self.own[kept], self.weights[kept], float(self.weights[~kept].sum()))
+    @property
+    def normal(self) -> int:
+        """How many pairs are normal."""
+        return len(self.own) - self.bounded
+
+    def with_bounds(self, most: float) -> "Prior":
+        """The same with Dirichlet distributions in place of large own variances up to the most that they can have."""
+        uneven = (self.own >= BOUNDED_FROM) & (self.own <= most)
+        place = np.maximum(np.round(np.log(self.own[uneven]) / np.log(STEP)), 0)
+        found = np.unique(place)
+        weights = [self.weights[uneven][place == each].sum() for each in found]
+        return Prior(
+            shared=np.concatenate([self.shared[~uneven], np.zeros(len(found))]),
+            own=np.concatenate([self.own[~uneven], STEP**found]),
+            weights=np.concatenate([self.weights[~uneven], weights]),
+            bounded=len(found),
+        )
+
+    def only(self, kept: NDArray[np.bool_]) -> "Prior":
+        """Some of the pairs."""
+        return Prior(self.shared[kept], self.own[kept], self.weights[kept], int(kept[self.normal :].sum()))
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,6 @@ def variances(noise: float, most: float) -> tuple[Floats, Floats]:
     above = min(noise, most) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
     bounds = np.concatenate([[0.0], above / STEP**0.5, [above[-1] * STEP**0.5]])
     held = np.concatenate([[0.0], above])
-    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / (1 + held) ** UNEVEN
+    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / np.maximum(held, 1.0) ** UNEVEN
     weights /= weights.sum()
     return held, weights
