@@ -26,10 +26,12 @@ def averaged(pull: Floats, hold: Floats, sizes: tuple[int, ...], variance: float
 
 
 @pytest.mark.parametrize("sizes", [(2,), (5,), (2, 2), (3, 4), (2, 3)])
-@pytest.mark.parametrize("variance", [1.0, 1.6, 2.5])
-@pytest.mark.parametrize("noise", [0.15, 0.3, 1.0])
-def test_it_is_what_draws_give(sizes: tuple[int, ...], variance: float, noise: float) -> None:
-    """Means to a ninth of their deviation, evidence to a tenth; wide noise can make the variance twice too large."""
+@pytest.mark.parametrize(("variance", "close"), [(1.0, 20), (1.6, 12), (2.5, 7)])
+@pytest.mark.parametrize("noise", [0.2, 0.3, 1.0])
+def test_it_is_what_draws_give(sizes: tuple[int, ...], variance: float, close: float, noise: float) -> None:
+    """Means to a small part of their deviation, evidence to a tenth an attribute; wide noise can make variances twice
+    too large.
+    """
     basis = zero_sum_basis(sizes)
     for seed in (1, 2, 3):
         made_up = np.random.default_rng(seed)
@@ -41,7 +43,7 @@ def test_it_is_what_draws_give(sizes: tuple[int, ...], variance: float, noise: f
         wanted, draws = averaged(pull, hold, sizes, variance)
         assert draws > 200
         spread = np.sqrt(np.trace(wanted.covariance))
-        assert np.linalg.norm(found.mean - wanted.mean) < spread / 9
+        assert np.linalg.norm(found.mean - wanted.mean) < spread / close
         assert found.evidence == pytest.approx(wanted.evidence, abs=0.1 * len(sizes))
         assert 0.9 < np.trace(found.covariance) / spread**2 < 2
 
