@@ -171,18 +171,27 @@ def ask(attributes: int, size: int, people: int, epsilon: float, seed: int) -> A
     return advice
 
 
-def run_cell(cell: Cell, runs: int, seed: int, advice: Advice) -> dict[str, Any]:
-    """Mean squared errors of every campaign and method, and how often 95 % intervals hold the population's values."""
+Run = tuple[Records, list[Floats], list[Floats], Stream]
+"""People, their frequencies, those of the population that they come from, and randomness for their reports."""
+
+
+def runs_of(cell: Cell, runs: int, seed: int) -> Iterator[Run]:
+    """So many draws of a cell's people."""
     schema = schema_of(cell.attributes, cell.size)
     digest = hashlib.sha256(f"{seed} {cell}".encode()).digest()
     generator = np.random.default_rng(int.from_bytes(digest))
     source = seeded(int.from_bytes(digest[:8]))
-    errors: dict[str, list[float]] = {}
-    covered: dict[str, list[float]] = {}
     for _ in range(runs):
         codes, law = cell.draw(generator)
         truth = [np.bincount(codes[:, own], minlength=cell.size) / len(codes) for own in range(cell.attributes)]
-        people = Records(schema, codes)
+        yield Records(schema, codes), truth, law, source
+
+
+def run_cell(cell: Cell, runs: int, seed: int, advice: Advice) -> dict[str, Any]:
+    """Mean squared errors of every campaign and method, and how often 95 % intervals hold the population's values."""
+    errors: dict[str, list[float]] = {}
+    covered: dict[str, list[float]] = {}
+    for people, truth, law, source in runs_of(cell, runs, seed):
         for campaign, methods in METHODS.items():
             phases = phases_of(campaign, people, cell.epsilon, source)
             for method in methods:

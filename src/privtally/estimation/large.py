@@ -1,6 +1,6 @@
 """The pooled estimate for schemas too large for matrices over all labels.
 
-The model is that of `pooled` without its flat part; the reports enter through the unbiased estimate alone, as if every
+The model is that of `pooled` with normal parts only; the reports enter through the unbiased estimate alone, as if every
 label of an attribute had the same variance and no two attributes shared any noise. Then labels separate, and what is
 left of a group of attributes is a diagonal matrix and a constant, which takes time and memory in proportion to the
 number of labels.
