@@ -18,7 +18,7 @@ from privtally.learning import learn
 from privtally.mechanisms import Pivot, copy_fills
 from privtally.plan import Plan, design
 from privtally.privacy.audit import audit
-from privtally.robust import SLACK
+from privtally.robust import GROUPS, ROUNDING, SLACK, one_way
 from privtally.rounding import nearest_distribution, nearest_probability
 from tests.support import counts_of, schema_of
 from tests.unit.test_pooled import simulated
@@ -214,6 +214,13 @@ def test_the_guide_states_the_rules_limit_and_what_follows() -> None:
     assert (4 / differing.shared[0] + 3 * 4 / differing.apart[0]) / 4 == pytest.approx(8.4, abs=0.05)
 
 
+def spl_variance(sizes: tuple[int, ...], epsilon: float, frequencies: list[np.ndarray]) -> float:
+    """The mean variance of unbiased frequencies from one SPL report, with two labels."""
+    channels = design(schema_of(sizes), epsilon, "spl").sampler.channels
+    reported = [(channel.push(own), float(channel.scale)) for channel, own in zip(channels, frequencies, strict=True)]
+    return float(np.mean([share[0] * share[1] / scale**2 for share, scale in reported]))
+
+
 def test_the_guide_states_what_claves_questions_allow() -> None:
     """10,000 people, ε = 0.5, frequencies as in the data: the variances that unbiased estimates have at least."""
     frequencies = [np.array([0.501, 0.499]), np.array([0.602, 0.398])]
@@ -222,7 +229,17 @@ def test_the_guide_states_what_claves_questions_allow() -> None:
     copies = [replace(copying_plan(2, 2, p), epsilon=0.5) for p in np.linspace(0.02, 0.98, 49)]
     assert least_variance(informed, frequencies) / 10_000 == pytest.approx(1.65e-3, abs=5e-6)
     assert min(least_variance(plan, frequencies) for plan in copies) / 10_000 > 1.65e-3
-    channels = design(schema_of((2, 2)), 0.5, "spl").sampler.channels
-    reported = [(channel.push(own), float(channel.scale)) for channel, own in zip(channels, frequencies, strict=True)]
-    variance = np.mean([share[0] * share[1] / scale**2 for share, scale in reported])
-    assert variance / 10_000 == pytest.approx(1.62e-3, abs=5e-6)
+    assert spl_variance((2, 2), 0.5, frequencies) / 10_000 == pytest.approx(1.62e-3, abs=5e-6)
+
+
+def test_the_guide_states_what_adults_questions_allow() -> None:
+    """The same for Adult, with copies that run one way and a pivot that is named half the time."""
+    frequencies = [np.array([0.527, 0.473]), np.array([0.549, 0.451]), np.array([0.67, 0.33])]
+    found = []
+    for most in GROUPS:
+        choice = one_way(3, 2, most, 1e-9, 1.0, 0.5 * ROUNDING, whole=True)
+        assert choice is not None
+        copies = tuple(map(tuple, choice[0].tolist()))
+        found.append(Plan(schema_of((2,) * 3), 0.5, "corr-rr", 2, "corr-rr", copy_probability=copies))
+    assert min(least_variance(plan, frequencies) for plan in found) / 10_000 == pytest.approx(3.19e-3, abs=5e-6)
+    assert spl_variance((2,) * 3, 0.5, frequencies) / 10_000 == pytest.approx(3.62e-3, abs=5e-6)
