@@ -61,7 +61,7 @@ def dirichlet_posterior(pull: Floats, hold: Floats, basis: Floats, sizes: Sequen
     if not (np.isfinite(found.evidence) and np.isfinite(found.covariance).all()):
         return Bounded(-math.inf, np.zeros(len(pull)), np.zeros_like(hold))
     # Where little is known the evidence is known to be close to 0, and what is found instead is the error of the fit.
-    spread = np.einsum("vi,ij,vj->v", basis, found.covariance, basis, optimize=True)
+    spread = (basis @ found.covariance * basis).sum(axis=1)
     evidence, start = found.evidence, 0
     for size in sizes:
         error, before = _without_reports(size, variance)
@@ -93,7 +93,7 @@ def _propagate(pull: Floats, hold: Floats, basis: Floats, sizes: Sequence[int], 
         precision = hold + (basis * sharp[:, None]).T @ basis
         covariance: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
         mean = covariance @ (pull + basis.T @ shift)
-        spread = np.einsum("vi,ij,vj->v", basis, covariance, basis, optimize=True)
+        spread = (basis @ covariance * basis).sum(axis=1)
         without = 1 / np.maximum(1 / spread - sharp, LEAST_LEFT / spread)
         middle = without * (basis @ mean / spread - shift)
         log_mean, fitted_mean, fitted_spread = _times_power(uniform + middle, without, power, two)
@@ -121,11 +121,12 @@ def _times_power(
 
     Where there are two labels it is times (1 − t)^(power − 1) as well, for t < 1.
     """
-    low, low_mass = _nodes(mean, variance, power, np.where(two, 0.5, np.inf))
-    high, high_mass = _nodes(1 - mean, variance, power, np.full(len(mean), 0.5))
-    low_mass = low_mass + np.where(two, (power - 1) * np.log1p(-np.minimum(low, 0.5)), 0)
-    high_mass = np.where(two, high_mass + (power - 1) * np.log1p(-high), -np.inf)
-    t, log_mass = np.vstack([low, 1 - high]), np.vstack([low_mass, high_mass])
+    t, log_mass = _nodes(mean, variance, power, np.where(two, 0.5, np.inf))
+    if two.any():
+        high, high_mass = _nodes(1 - mean, variance, power, np.full(len(mean), 0.5))
+        log_mass = log_mass + np.where(two, (power - 1) * np.log1p(-np.minimum(t, 0.5)), 0)
+        high_mass = np.where(two, high_mass + (power - 1) * np.log1p(-high), -np.inf)
+        t, log_mass = np.vstack([t, 1 - high]), np.vstack([log_mass, high_mass])
     peak = log_mass.max(axis=0)
     mass = np.exp(log_mass - peak)
     total = mass.sum(axis=0)
