@@ -30,7 +30,8 @@ CREDIBLE = 0.01
 SLACK = 1.04
 """In no credible case may the error exceed that of even fills by more than this factor."""
 INDIFFERENT = 0.005
-"""Choices whose errors differ by less than this part are as good as each other; the one that bets least is taken."""
+"""Choices whose errors differ by less than this part are as good as each other; the one that bets or tells least of the
+pivot is taken."""
 MOST_UNLIKE = 40
 """Schemas with more attributes that do not all share their labels are not analysed."""
 GROUPS, MOST_ONE_WAY = (2, 3), 40
@@ -87,29 +88,22 @@ def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float
     good = safe & (tells.pivot_guess <= secret)
     good &= expected <= np.min(expected[good]) + INDIFFERENT
     best = min(np.flatnonzero(good), key=lambda place: abs(candidates[place] - 1 / size))
-    least, choice = (
-        expected[best],
-        Choice.same_for_all(float(candidates[best]), attributes, float(tells.pivot_guess[best])),
-    )
+    bet = Choice.same_for_all(float(candidates[best]), attributes, float(tells.pivot_guess[best]))
+    options = [(float(expected[best]), bet)]
     for most in GROUPS if 2 <= attributes <= MOST_ONE_WAY else ():
-        directed = one_way(attributes, size, most, first, second, secret, whole=kept)
-        if directed is None:
-            continue
-        copies, told_by_it, guess = directed
-        error = matrix_errors(model.prior, labels, first, second, told_by_it[None])[0]
-        if (error[credible] > SLACK * errors[-1, credible]).any():
-            continue
-        value = np.log(error) @ weights
-        if value < least - INDIFFERENT:
-            least, choice = value, Choice(copies, min(guess, 1.0))
-    return choice
+        found = one_way(attributes, size, most, first, second, secret, whole=kept)
+        if found is not None:
+            choice, information = found
+            error = matrix_errors(model.prior, labels, first, second, information[None])[0]
+            options.append((float(np.log(error) @ weights) + INDIFFERENT, choice))
+    return min(options, key=lambda option: option[0])[1]
 
 
 def one_way(
     attributes: int, size: int, most: int, first: float, second: float, secret: float, *, whole: bool
-) -> tuple[Floats, Floats, float] | None:
-    """Copies that run one way within groups, the best for attributes about which nothing is known: the probabilities,
-    what they tell, and how often the pivot is named. None if all would name it too often.
+) -> tuple[Choice, Floats] | None:
+    """Copies that run one way within groups, the best for attributes about which nothing is known, and what they tell;
+    None if all would name the pivot too often.
 
     They tell at least as much as even fills do, whatever the direction, and so bet on nothing.
     """
@@ -128,7 +122,7 @@ def one_way(
     if not np.isfinite(left[best]):
         return None
     copies = copy_matrix(ahead[best], back[best], nearest_probability(1 / size), attributes, most)
-    return copies, tells.information(best), float(tells.pivot_guess[best])
+    return Choice(copies, min(float(tells.pivot_guess[best]), 1.0)), tells.information(best)
 
 
 def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tells: Told) -> Floats:

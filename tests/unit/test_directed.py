@@ -70,9 +70,9 @@ def test_nothing_is_bet_on(attributes: int, size: int, most: int) -> None:
     """What the rule takes tells at least as much as even fills do in every direction, and more in all together."""
     found = one_way(attributes, size, most, 1e-9, 1.0, 0.5 + 1e-9, whole=True)
     assert found is not None
-    _, information, guess = found
+    choice, information = found
     even = size / attributes**2
-    assert guess <= 0.5 + 1e-9
+    assert choice.pivot_guess <= 0.5 + 1e-9
     assert np.linalg.eigvalsh(information)[0] >= (1 - 1e-8) * even
     assert np.trace(np.linalg.inv(information)) < 0.9 * attributes / even
 
@@ -104,9 +104,9 @@ def test_the_guide_states_what_one_way_saves() -> None:
             needed = (1 / same.shared + (attributes - 1) / same.apart) / attributes * size
         found = [attributes**2, np.min(needed[same.pivot_guess <= secret])]
         for most in GROUPS:
-            choice = one_way(attributes, size, most, 1e-9, 1.0, secret, whole=True)
-            assert choice is not None
-            found.append(np.trace(np.linalg.inv(choice[1])) / attributes * size)
+            taken = one_way(attributes, size, most, 1e-9, 1.0, secret, whole=True)
+            assert taken is not None
+            found.append(np.trace(np.linalg.inv(taken[1])) / attributes * size)
         found.append(attributes)
         assert [float(cell) for cell in cells.split(" | ")] == pytest.approx(found, abs=0.051)
 

@@ -131,6 +131,19 @@ def test_the_pivot_is_as_secret_as_asked_for(sizes: tuple[int, ...], most: float
     assert exact <= max(most, 1 / len(sizes)) + 1e-9
 
 
+def test_copies_run_one_way_where_that_gains_and_only_there() -> None:
+    """Four questions of two labels: half the variance, if there is anything to see."""
+    for epsilon, people, wanted in ((1.0, 2_000, 0.0), (0.001, 20, 0.5)):
+        first = design(schema_of((2, 2, 2, 2)), epsilon, "corr-rr")
+        truth = [np.array([0.3 + 0.1 * own, 0.7 - 0.1 * own]) for own in range(4)]
+        second = learn(first, simulated(first, truth, people))
+        assert second.copy_probability is not None
+        assert second.learned is not None
+        assert second.copy_probability[0][1] == wanted
+        assert second.copy_probability[1][0] == 1 - wanted
+        assert second.learned.pivot_guess == pytest.approx(0.5 if wanted == 0 else 0.25)
+
+
 @pytest.mark.parametrize("most", [0.0, -1.0, 1.5, float("nan")])
 def test_a_bound_that_is_none_is_refused(most: float) -> None:
     first = design(schema_of((2, 2)), 1.0, "corr-rr")
@@ -237,9 +250,9 @@ def test_the_guide_states_what_adults_questions_allow() -> None:
     frequencies = [np.array([0.527, 0.473]), np.array([0.549, 0.451]), np.array([0.67, 0.33])]
     found = []
     for most in GROUPS:
-        choice = one_way(3, 2, most, 1e-9, 1.0, 0.5 * ROUNDING, whole=True)
-        assert choice is not None
-        copies = tuple(map(tuple, choice[0].tolist()))
+        taken = one_way(3, 2, most, 1e-9, 1.0, 0.5 * ROUNDING, whole=True)
+        assert taken is not None
+        copies = tuple(map(tuple, taken[0].copy_probability.tolist()))
         found.append(Plan(schema_of((2,) * 3), 0.5, "corr-rr", 2, "corr-rr", copy_probability=copies))
     assert min(least_variance(plan, frequencies) for plan in found) / 10_000 == pytest.approx(3.19e-3, abs=5e-6)
     assert spl_variance((2,) * 3, 0.5, frequencies) / 10_000 == pytest.approx(3.62e-3, abs=5e-6)
