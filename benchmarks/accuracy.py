@@ -10,7 +10,7 @@ Few runs say little about one cell: the squared error of a campaign with two num
 So `--runs` is the number for the most labels, 48 in all, and cells with fewer are run more often in proportion: 12
 times as often with two attributes of two labels. `--confirm` runs every cell that seems to exceed a limit again, and
 what was seen then counts: the worst of many noisy cells is worse than any of them. `--settle` does so once more for
-those that still do, where the limit is one on a mechanism or method and not on advice among near equals.
+those that still do.
 """
 
 import argparse
@@ -266,9 +266,6 @@ LIMITS = {
     "advised, pivot known / SMP pooled": 1.0,
 }
 
-SETTLED = tuple(title for title in LIMITS if title != "advised / best that may be advised")
-"""Comparisons whose cells are run most often before they are said to exceed a limit."""
-
 
 def ratio(row: dict[str, Any], title: str) -> float:
     """A comparison in one cell."""
@@ -352,7 +349,7 @@ def page(content: dict[str, Any]) -> str:
         f"{len(content['cells']):,} cells ({content['part']:.0%} of the grid, seed {content['seed']}), "
         f"{runs} runs each ({MOST_LABELS} labels in all) to {MOST_OFTEN * runs} ({FEWEST_LABELS} labels){again}.",
         "",
-        "| mean squared error of / that of | geometric mean | worst cell | cells above a limit: at questions × labels |",
+        "| mean squared error of / that of | geometric mean | worst cell | cells above a limit, questions × labels |",
         "|---|---|---|---|",
     ]
     for title, found in content["summary"].items():
@@ -443,8 +440,8 @@ def main() -> int:
     jobs = [_job(cell, options.runs, options.seed, advice) for cell in chosen]
     rows = run_jobs(run_cell, jobs, options.workers, advance)
     print(file=sys.stderr)
-    for stage, (runs, titles) in enumerate(((options.confirm, LIMITS), (options.settle, SETTLED)), start=1):
-        again = [at for at, row in enumerate(rows) if any(ratio(row, title) > LIMITS[title] for title in titles)]
+    for stage, runs in enumerate((options.confirm, options.settle), start=1):
+        again = [at for at, row in enumerate(rows) if any(ratio(row, title) > limit for title, limit in LIMITS.items())]
         if runs and again:
             print(f"{len(again)} cells again", file=sys.stderr)
             jobs = [_job(chosen[at], runs, options.seed + stage, advice) for at in again]
