@@ -80,10 +80,11 @@ def settle(setting: tuple[int, int, int, float], runs: int, seed: int, workers: 
     return {"setting": setting, "populations": len(here), "advised": advised, "behind": behind}
 
 
-def page(rows: list[dict[str, Any]], runs: int) -> str:
+def page(rows: list[dict[str, Any]], runs: int, seed: int) -> str:
     """The table of docs/guide/accuracy.md."""
     lines = [
-        f"{rows[0]['populations']} populations, {runs} runs each with {MOST_LABELS} labels in all, more with fewer.",
+        f"{rows[0]['populations']} populations, {runs} runs each with {MOST_LABELS} labels in all, more with fewer; "
+        f"seed {seed}.",
         "",
         "| questions, labels, people, ε | advised | its worst ratio | worst ratios of SPL, RS+FD, Corr-RR |",
         "|---|---|---|---|",
@@ -113,7 +114,7 @@ def main() -> int:
         rows.append(settle(setting, options.runs, options.seed, options.workers))
         print(f"\r{done} of {len(SETTINGS)} settings", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    table = page(rows, options.runs)
+    table = page(rows, options.runs, options.seed)
     print(table)
     if options.output is not None:
         options.output.write_text(json.dumps(rows, indent=1) + "\n")
