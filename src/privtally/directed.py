@@ -70,7 +70,7 @@ def told_one_way(ahead: Floats, back: Floats, attributes: int, size: int, most: 
         if whole:
             rest = list(sizes)
             rest.remove(many)
-            tell[many] = _whole(kind, list(_sums({each: kinds[each] for each in set(rest)}, rest)), attributes, size)
+            tell[many] = _whole(kind, list(_sums(kinds, rest)), attributes, size)
         else:
             tell[many] = _one_way(ahead, back, many, attributes, size)
     return Directed(tuple(tell[many] for many in sizes), guess)
