@@ -122,6 +122,16 @@ def cells() -> Iterator[Cell]:
         yield Cell("independent", UNLIKE, d, k, 0.0, n, epsilon)
 
 
+def campaign_of(mechanism: MechanismName) -> Campaign:
+    """A mechanism with the rule that is its default."""
+    return mechanism, "robust" if mechanism == "corr-rr" else None
+
+
+def runs_for(attributes: int, size: int, runs: int) -> int:
+    """The fewer labels, the more a campaign's error varies, and the more often it is run."""
+    return -(-runs * MOST_LABELS // (attributes * size))
+
+
 def name_of(campaign: Campaign, method: str) -> str:
     """A key for JSON."""
     mechanism, rule = campaign
@@ -199,7 +209,7 @@ def run_cell(cell: Cell, runs: int, seed: int, advice: Advice) -> dict[str, Any]
                 name = name_of(campaign, method)
                 errors.setdefault(name, []).append(score(phases, method, truth, law, covered.setdefault(name, [])))
         for name, advised in advice.items():
-            campaign = (advised.mechanism, "robust" if advised.mechanism == "corr-rr" else None)
+            campaign = campaign_of(advised.mechanism)
             if advised.mechanism in TWO_PHASE:
                 share = advised.phase1_share or PHASE1_SHARE
                 phases = phases_of(campaign, people, cell.epsilon, source, share, SECRECY[name])
@@ -360,6 +370,8 @@ def page(content: dict[str, Any]) -> str:
     if content["real"]:
         lines += [
             "",
+            f"Real tables, {content['real_runs']} runs a point:",
+            "",
             "| data | ε | best published | corr-rr (robust, pooled) | spl (pooled) | rs-rfd (pooled) "
             "| smp (pooled, pivot known) | pivot named: corr-rr, rs-rfd |",
             "|---|---|---|---|---|---|---|---|",
@@ -405,10 +417,9 @@ def draw(rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def _job(cell: Cell, runs: int, seed: int, advice: dict[Asked, Advice]) -> tuple[Cell, int, int, Advice]:
-    """A cell's task. The fewer labels, the more a campaign's error varies, and the more often it is run."""
-    labels = cell.attributes * cell.size
+    """A cell's task."""
     own = advice[cell.attributes, cell.size, cell.people, cell.epsilon]
-    return cell, -(-runs * MOST_LABELS // labels), seed, own
+    return cell, runs_for(cell.attributes, cell.size, runs), seed, own
 
 
 def main() -> int:
@@ -458,11 +469,11 @@ def main() -> int:
         coverage[name] = float(np.mean(held))
         print(f"95 % intervals of {name}: {coverage[name]:.1%} hold the population's frequency")
     real = []
+    many = MOST_OFTEN * max(options.confirm, options.runs, options.settle // 3)
     directory = data_directory(None)
     if directory is None:
         print("The real tables were left out: PRIVTALLY_DATA_DIR names no directory.", file=sys.stderr)
     else:
-        many = MOST_OFTEN * max(options.confirm, options.runs, options.settle // 3)
         points = [(name, epsilon) for name in REAL for epsilon in (0.1, 0.2, 0.3, 0.4, 0.5)]
         tasks = [(*point, many, options.seed, directory) for point in points]
         real = run_jobs(run_real, tasks, options.workers, lambda _: None)
@@ -474,6 +485,7 @@ def main() -> int:
         "summary": summary,
         "coverage": coverage,
         "real": real,
+        "real_runs": many,
         "cells": rows,
     }
     if options.output is not None:

@@ -20,13 +20,14 @@ import numpy as np
 
 from benchmarks.accuracy import (
     MOST_LABELS,
-    Campaign,
     Cell,
     ask,
+    campaign_of,
     cells,
     name_of,
     phases_of,
     rewrite,
+    runs_for,
     runs_of,
     score,
 )
@@ -41,9 +42,7 @@ SETTINGS = (
     (4, 4, 20_000, 0.1),
     (6, 8, 2_000, 0.3),
 )
-CAMPAIGNS: tuple[Campaign, ...] = tuple(
-    (mechanism, "robust" if mechanism == "corr-rr" else None) for mechanism in HIDDEN
-)
+CAMPAIGNS = tuple(map(campaign_of, HIDDEN))
 
 
 def measure(cell: Cell, runs: int, seed: int) -> dict[str, list[float]]:
@@ -70,7 +69,7 @@ def worst(found: list[dict[str, list[float]]], campaign: str) -> tuple[float, in
 def settle(setting: tuple[int, int, int, float], runs: int, seed: int, workers: int) -> dict[str, Any]:
     """One setting: what is advised, and how far behind the best each campaign can be."""
     here = [cell for cell in cells() if (cell.attributes, cell.size, cell.people, cell.epsilon) == setting]
-    many = -(-runs * MOST_LABELS // (setting[0] * setting[1]))
+    many = runs_for(setting[0], setting[1], runs)
     found = run_jobs(measure, [(cell, many, seed) for cell in here], workers, lambda _: None)
     advised = ask(*setting, seed)["advised"].mechanism
     behind = {}

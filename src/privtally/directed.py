@@ -2,7 +2,7 @@
 the one before, or the other way round, and everything else is filled evenly.
 
 Whether two values of a group agree then says which of the two was probably private. Unlike one copy probability for all
-pairs, which buys what attributes share with what tells them apart, this gains in every direction: it bets on nothing.
+pairs, which buys what attributes share with what tells them apart, this can gain in every direction at once.
 
 At uniform answers all that matters of a group's values is which of them agree, so that sums over all reports become
 sums over the ways to agree in one group and the number of other groups of each kind.
@@ -29,16 +29,6 @@ class Directed:
 
     groups: tuple[Floats, ...]
     pivot_guess: Floats
-
-    def information(self, choice: int) -> Floats:
-        """The matrix for all attributes, for one choice of probabilities."""
-        size = sum(each.shape[-1] for each in self.groups)
-        whole, start = np.zeros((size, size)), 0
-        for each in self.groups:
-            end = start + each.shape[-1]
-            whole[start:end, start:end] = each[choice]
-            start = end
-        return whole
 
 
 def members(attributes: int, most: int) -> list[int]:
@@ -111,7 +101,7 @@ class _Kind:
 
 
 def _agreements(many: int) -> Iterator[tuple[int, ...]]:
-    """The ways to agree: each value is the number of those that came before it, or a new one."""
+    """The ways to agree: each member has a value that an earlier one has, or the next new one."""
     if many == 0:
         yield ()
         return

@@ -18,7 +18,7 @@ from privtally.copying import Told, told
 from privtally.counts import WHOLE_REPORT_LIMIT, Counts
 from privtally.directed import copy_matrix, told_one_way
 from privtally.estimation.inverse import Floats
-from privtally.estimation.likelihood import likelihood_of
+from privtally.estimation.likelihood import block_diagonal, likelihood_of
 from privtally.estimation.pooled import MOST_LABELS, Labels, Model
 from privtally.estimation.prior import Prior
 from privtally.plan import Plan
@@ -122,7 +122,8 @@ def one_way(
     if not np.isfinite(left[best]):
         return None
     copies = copy_matrix(ahead[best], back[best], nearest_probability(1 / size), attributes, most)
-    return Choice(copies, min(float(tells.pivot_guess[best]), 1.0)), tells.information(best)
+    information = block_diagonal([group[best] for group in tells.groups])
+    return Choice(copies, min(float(tells.pivot_guess[best]), 1.0)), information
 
 
 def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tells: Told) -> Floats:

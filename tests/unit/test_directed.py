@@ -8,9 +8,9 @@ import pytest
 
 from privtally.channel import randomized_response
 from privtally.copying import told
-from privtally.directed import copy_matrix, members, told_one_way
+from privtally.directed import Directed, copy_matrix, members, told_one_way
 from privtally.estimation.inverse import zero_sum_basis
-from privtally.estimation.likelihood import OneWay, Whole
+from privtally.estimation.likelihood import OneWay, Whole, block_diagonal
 from privtally.mechanisms import Pivot, copy_fills
 from privtally.plan import Plan
 from privtally.privacy.audit import audit
@@ -23,10 +23,15 @@ BACK = np.array([1.0, 0.75, 0.5, 0.125])
 SHAPES = [(2, 3, 2), (3, 2, 3), (3, 4, 2), (4, 2, 2), (5, 2, 3), (5, 3, 2), (4, 4, 3)]
 
 
+def matrix(tells: Directed, place: int) -> np.ndarray:
+    """What one choice tells of all attributes."""
+    return block_diagonal([group[place] for group in tells.groups])
+
+
 def plan_with(place: int, attributes: int, size: int, most: int) -> Plan:
     copies = copy_matrix(AHEAD[place], BACK[place], nearest_probability(1 / size), attributes, most)
-    matrix = tuple(map(tuple, copies.tolist()))
-    return Plan(schema_of((size,) * attributes), 1.0, "corr-rr", 2, "corr-rr", copy_probability=matrix)
+    rows = tuple(map(tuple, copies.tolist()))
+    return Plan(schema_of((size,) * attributes), 1.0, "corr-rr", 2, "corr-rr", copy_probability=rows)
 
 
 @pytest.mark.parametrize(("attributes", "size", "most"), SHAPES)
@@ -41,7 +46,7 @@ def test_ways_to_agree_give_what_enumeration_gives(attributes: int, size: int, m
         seen = np.array([next(report for report, chance in law.items() if chance)])
         information = Whole(sampler, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))[1]
         scale = float(sampler.channels[0].scale)
-        wanted = np.kron(tells.information(place), np.eye(size - 1)) * scale**2
+        wanted = np.kron(matrix(tells, place), np.eye(size - 1)) * scale**2
         assert basis.T @ information @ basis == pytest.approx(wanted, abs=1e-8)
         assert tells.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-8)
 
@@ -59,7 +64,7 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int,
                 uniform[report] += float(chance) / size**attributes
         counts = counts_of(np.round(uniform * 10**9).astype(np.int64))
         information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
-        wanted = np.kron(tells.information(place), np.eye(size - 1)) * float(sampler.channels[0].scale) ** 2
+        wanted = np.kron(matrix(tells, place), np.eye(size - 1)) * float(sampler.channels[0].scale) ** 2
         assert basis.T @ information @ basis == pytest.approx(wanted, rel=1e-4, abs=1e-6)
 
 
@@ -82,7 +87,7 @@ def test_four_questions_in_pairs_take_half_the_people() -> None:
     not, and either way one of each pair remains. One copy probability for all pairs cannot do that.
     """
     tells = told_one_way(np.array([0.0]), np.array([1.0]), 4, 2, 2)
-    assert tells.information(0) == pytest.approx(2 * np.eye(4) * 2 / 16)
+    assert matrix(tells, 0) == pytest.approx(2 * np.eye(4) * 2 / 16)
     assert tells.pivot_guess[0] == pytest.approx(0.5)
     same = told(np.linspace(0, 1, 201), 4, 2)
     assert same is not None
@@ -114,16 +119,16 @@ def test_the_guide_states_what_one_way_saves() -> None:
 def test_groups_share_out_the_attributes() -> None:
     assert members(5, 2) == [2, 2, 1]
     assert members(6, 3) == [3, 3]
-    matrix = copy_matrix(0.2, 0.9, 0.5, 5, 3)
-    assert matrix[0].tolist() == [1.0, 0.2, 0.9, 0.5, 0.5]
-    assert matrix[2].tolist() == [0.2, 0.9, 1.0, 0.5, 0.5]
-    assert matrix[3].tolist() == [0.5, 0.5, 0.5, 1.0, 0.2]
-    assert matrix[4].tolist() == [0.5, 0.5, 0.5, 0.9, 1.0]
+    copies = copy_matrix(0.2, 0.9, 0.5, 5, 3)
+    assert copies[0].tolist() == [1.0, 0.2, 0.9, 0.5, 0.5]
+    assert copies[2].tolist() == [0.2, 0.9, 1.0, 0.5, 0.5]
+    assert copies[3].tolist() == [0.5, 0.5, 0.5, 1.0, 0.2]
+    assert copies[4].tolist() == [0.5, 0.5, 0.5, 0.9, 1.0]
 
 
-def test_many_attributes_are_analysed_quickly() -> None:
+def test_many_attributes_are_analysed() -> None:
     """The number of sums grows with the number of groups of a kind, not with the number of reports."""
     tells = told_one_way(AHEAD, BACK, 40, 4, 3)
-    assert tells.information(0).shape == (40, 40)
+    assert matrix(tells, 0).shape == (40, 40)
     assert (tells.pivot_guess <= 1).all()
     assert (tells.pivot_guess >= 1 / 40).all()

@@ -3,6 +3,7 @@
 import inspect
 from functools import reduce
 from itertools import product
+from pathlib import Path
 from typing import get_args
 
 import msgspec
@@ -16,7 +17,7 @@ from privtally.estimation import Phase, estimate
 from privtally.estimation.large import pool_large
 from privtally.estimation.likelihood import Answers, Likelihood, OneWay, Whole, likelihood_of
 from privtally.estimation.phase import invert
-from privtally.estimation.pooled import pool
+from privtally.estimation.pooled import MOST_BOUNDED, pool
 from privtally.lab.collectors import Exact
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Pivot
@@ -245,6 +246,11 @@ def test_answers_on_few_of_many_labels_are_believed(attributes: int, epsilon: fl
             for each in estimate([phase], method).attributes.values():
                 errors[method] += float(((project_to_simplex(np.array(each.frequencies)) - law) ** 2).sum())
     assert errors["pooled"] < errors["unbiased"]
+
+
+def test_the_guide_states_how_many_labels_are_kept_from_being_negative() -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/how-it-works.md").read_text()
+    assert f"up to {MOST_BOUNDED} labels in all" in " ".join(page.split())
 
 
 def test_many_attributes_that_are_alike_are_still_pooled() -> None:

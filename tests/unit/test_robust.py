@@ -243,6 +243,8 @@ def test_the_guide_states_what_claves_questions_allow() -> None:
     assert least_variance(informed, frequencies) / 10_000 == pytest.approx(1.65e-3, abs=5e-6)
     assert min(least_variance(plan, frequencies) for plan in copies) / 10_000 > 1.65e-3
     assert spl_variance((2, 2), 0.5, frequencies) / 10_000 == pytest.approx(1.62e-3, abs=5e-6)
+    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    assert all(figure in page for figure in ("1.65e-03 at least", "SPL is 1.62e-03"))
 
 
 def test_the_guide_states_what_adults_questions_allow() -> None:
@@ -256,3 +258,5 @@ def test_the_guide_states_what_adults_questions_allow() -> None:
         found.append(Plan(schema_of((2,) * 3), 0.5, "corr-rr", 2, "corr-rr", copy_probability=copies))
     assert min(least_variance(plan, frequencies) for plan in found) / 10_000 == pytest.approx(3.19e-3, abs=5e-6)
     assert spl_variance((2,) * 3, 0.5, frequencies) / 10_000 == pytest.approx(3.62e-3, abs=5e-6)
+    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    assert all(figure in page for figure in ("is 3.62e-03", "is 3.19e-03 at least"))
