@@ -20,6 +20,13 @@ def test_rows_equal_the_authors_inputs_in_order(name: str, people: int) -> None:
     assert np.array_equal(codes, np.loadtxt(theirs, delimiter=",", skiprows=1, dtype=int))
 
 
+@needs_data
+def test_kinds_of_different_things_have_different_labels() -> None:
+    """Stalk roots and ring types: a label that they had in common would be an accident of numbering."""
+    first, second = load_dataset("Mushroom", DIRECTORY).schema.attributes
+    assert (first.labels, second.labels) == (tuple("?bcer"), tuple("eflnp"))
+
+
 def test_another_file_is_refused_with_both_hashes(tmp_path: Path) -> None:
     (tmp_path / "clave").mkdir()
     (tmp_path / "clave" / "ClaveVectors_Firm-Teacher_Model.txt").write_text("0 1\n")

@@ -23,7 +23,7 @@ from privtally.lab.seed import seeded
 from privtally.mechanisms import Pivot
 from privtally.names import MechanismName, Method
 from privtally.plan import Plan, design
-from privtally.schema import Records
+from privtally.schema import Records, Schema
 from privtally.simplex import project_to_simplex
 from tests.support import plan_of, schema_of
 
@@ -302,3 +302,19 @@ def test_people_who_answer_everything_alike_are_not_counted_twice() -> None:
             outcome.append(np.abs(found.mean - truth) < 1.96 * np.sqrt(found.variance))
     assert np.mean(held) > 172 / 200
     assert np.mean(control) < 172 / 200
+
+
+def test_uneven_answers_to_different_lists_are_not_taken_for_one_scale() -> None:
+    """The same reports, told once that the labels differ and once that they are the same. Fixed seeds."""
+    laws = [np.array([0.3, 0.47, 0.07, 0.14, 0.02]), np.array([0.34, 0.01, 0.16, 0.0, 0.49])]
+    errors = {}
+    for labels in ("abcde", "vwxyz"):
+        plan = design(Schema.of({"p": list("abcde"), "q": list(labels)}), 0.4, "rs-fd")
+        errors[labels] = 0.0
+        for seed in range(40):
+            generator = np.random.default_rng(seed)
+            codes = np.column_stack([generator.choice(5, 8_000, p=law) for law in laws]).astype(np.uint8)
+            counts = count(plan, respond_many(plan, Records(plan.schema, codes), seeded(seed)).codes)
+            for each, law in zip(estimate([(plan, counts)], "pooled").attributes.values(), laws, strict=True):
+                errors[labels] += float(((np.array(each.frequencies) - law) ** 2).sum())
+    assert errors["vwxyz"] < 0.95 * errors["abcde"]

@@ -10,7 +10,7 @@ from privtally.estimation.inverse import Floats
 from privtally.estimation.large import Group
 from privtally.estimation.large import prior_for as large_prior_for
 from privtally.estimation.pooled import Model
-from privtally.estimation.prior import AS_PUBLISHED, Prior, Seen, prior, variances
+from privtally.estimation.prior import ARBITRARY, AS_PUBLISHED, Prior, Seen, prior, variances
 
 RADII = np.linspace(0, 9, 37)
 ANGLES = (np.arange(1000) + 0.5) / 1000 * np.pi
@@ -133,10 +133,20 @@ def test_a_prior_is_one(noise: float) -> None:
 def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
     """Even fills make it 1/d, which is right where the noise's share is 1 − 1/d; the grid has it to a factor of 1.6."""
     noise = 1e-3
-    found = prior(attributes, Seen(12, noise), None, None, 9)
-    marked = found.own[np.argmax(found.weights)]
+    found = prior(attributes, Seen(12, noise), Seen(3, noise), Seen(9, noise), 9)
+    alone = found.shared == 0
+    marked = found.own[alone][np.argmax(found.weights[alone])]
     assert abs(np.log(marked * max(attributes - 1, 1) / noise)) < np.log(1.6)
-    assert found.weights.max() > AS_PUBLISHED * (1 - 2 / 12)
+    assert found.weights[alone].max() > AS_PUBLISHED * (1 - 2 / 12)
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0, 1e6])
+def test_attributes_with_labels_of_their_own_may_well_be_arbitrary(noise: float) -> None:
+    """The grid has the spread of Dirichlet(1) to a factor of 1.6."""
+    found = prior(3, Seen(12, noise), None, None, 9)
+    assert found.weights.sum() == pytest.approx(1)
+    near = np.abs(np.log(np.maximum(found.own, 1e-12))) < np.log(1.6)
+    assert found.weights[near].sum() > ARBITRARY
 
 
 def test_nothing_is_shared_where_nothing_can_be() -> None:

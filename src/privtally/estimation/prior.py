@@ -31,6 +31,9 @@ BOUNDED_FROM = 0.4
 """Own variances from here on are those of Dirichlet distributions: normal ones reach below 0."""
 SHARED = 0.8
 """How credible it is that attributes share something, where there are many directions to tell by."""
+ARBITRARY = 0.5
+"""How credible it is that frequencies are as uneven as draws from Dirichlet(1), where no two attributes have the same
+labels: a scale is answered evenly more often than a list of kinds."""
 NONE = 1e-12
 """Information below this is none."""
 
@@ -96,6 +99,8 @@ def prior(attributes: int, everything: Seen, shared: Seen | None, own: Seen | No
     below = min(STEPS_BELOW, round(np.log(max(attributes - 1, 1)) / np.log(STEP)))
     alone_weights[1 + STEPS_BELOW - below] += part
     if shared is None or own is None:
+        alone_weights *= 1 - ARBITRARY
+        alone_weights[1 + np.argmin(np.abs(np.log(alone[1:])))] += ARBITRARY
         return Prior(np.zeros(len(alone)), alone, alone_weights)
     common, common_weights = variances(shared.noise, most)
     apart, apart_weights = variances(own.noise, most)

@@ -52,11 +52,11 @@ def load_dataset(name: str, directory: Path | None) -> Records:
     """The paper's input: some attributes of some people, drawn and ordered as the authors did."""
     rows = {"Adult": _adult, "Mushroom": _mushroom, "Clave": _clave}[name](directory)
     people = {"Adult": 10_000, "Mushroom": 8_000, "Clave": 10_000}[name]
-    size = 5 if name == "Mushroom" else 2
+    labels = {"Mushroom": [STALK_ROOT, RING_TYPE]}.get(name, ["01"] * len(rows[0]))
     codes = np.array(rows, dtype=np.uint8)
     # The authors' sample: the first people of a permutation by the generator that NumPy keeps for old seeds.
     order = np.random.RandomState(42).permutation(len(codes))[:people]
-    schema = Schema.of({f"X{own + 1}": [str(code) for code in range(size)] for own in range(codes.shape[1])})
+    schema = Schema.of({f"X{own}": list(letters) for own, letters in enumerate(labels, start=1)})
     return Records(schema, codes[order])
 
 
