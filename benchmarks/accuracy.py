@@ -33,7 +33,7 @@ from privtally.client import respond_many
 from privtally.counts import count
 from privtally.errors import EstimateError
 from privtally.estimation import Phase, estimate
-from privtally.lab.advise import HIDDEN, Expected, Question, expect, populations, recommend
+from privtally.lab.advise import COMPARED, Expected, Question, expect, populations, recommend
 from privtally.lab.datasets import data_directory, load_dataset
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Synthetic
@@ -174,11 +174,14 @@ def schema_of(attributes: int, size: int) -> Schema:
 def ask(attributes: int, size: int, people: int, epsilon: float, seed: int) -> Advice:
     """What `privtally advise` recommends without pilot data."""
     drawn = populations(schema_of(attributes, size), seed)
-    advice = {}
+    advice: Advice = {}
+    rows: dict[str, Expected] = {}
     for name, guess in SECRECY.items():
         question = Question(people, epsilon, guess, ADVICE_RUNS, seed)
-        rows = expect(drawn, question, mechanisms=(*HIDDEN, "smp"), methods=["pooled"], advance=lambda _: None)
-        advice[name] = recommend(rows, question)
+        again = [mechanism for mechanism in COMPARED if mechanism not in rows or mechanism in TWO_PHASE]
+        found = expect(drawn, question, mechanisms=again, methods=["pooled"], advance=lambda _: None)
+        rows.update({row.mechanism: row for row in found})
+        advice[name] = recommend(list(rows.values()), question)
     return advice
 
 

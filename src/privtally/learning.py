@@ -11,6 +11,7 @@ from privtally.channel import randomized_response
 from privtally.counts import Counts, check_counts
 from privtally.errors import LearningError
 from privtally.estimation.inverse import Floats
+from privtally.estimation.likelihood import likelihood_of
 from privtally.estimation.phase import invert
 from privtally.joint import conditional_rows, pair_joint
 from privtally.mechanisms.pivot import Table
@@ -63,7 +64,8 @@ def learn(
             priors = tuple(nearest_distribution(np.clip(f, 0, None)) for f in invert(plan, counts).frequencies)
         case "corr-rr":
             if rule == "robust":
-                choice = choose(plan, counts, phase2_users, max_pivot_guess)
+                phase1 = likelihood_of(plan, counts)
+                choice = choose(plan, phase1, counts.reports, phase2_users, max_pivot_guess)
                 copies, pivot_guess = tuple(map(tuple, choice.copy_probability.tolist())), choice.pivot_guess
             else:
                 copies = copy_probabilities(invert(plan, counts).frequencies, plan.epsilon, phase2_users, rule)

@@ -10,15 +10,16 @@ small groups, which serve both, are weighed against the best of those.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from privtally.channel import randomized_response
 from privtally.copying import Told, told
-from privtally.counts import WHOLE_REPORT_LIMIT, Counts
-from privtally.directed import copy_matrix, told_one_way
+from privtally.counts import WHOLE_REPORT_LIMIT
+from privtally.directed import Directed, copy_matrix, told_one_way
 from privtally.estimation.inverse import Floats
-from privtally.estimation.likelihood import block_diagonal, likelihood_of
+from privtally.estimation.likelihood import Likelihood, block_diagonal
 from privtally.estimation.pooled import MOST_LABELS, Labels, Model
 from privtally.estimation.prior import Prior
 from privtally.plan import Plan
@@ -58,19 +59,20 @@ class Choice:
         return cls(copies, min(pivot_guess, 1.0))
 
 
-def choose(plan: Plan, counts: Counts, phase2_users: int, max_pivot_guess: float) -> Choice:
-    """The choice for so many people in Phase II; 1/k, which bets on nothing, where the schema is too large."""
+def choose(plan: Plan, phase1: Likelihood, reports: int, phase2_users: int, max_pivot_guess: float) -> Choice:
+    """The choice for so many people in Phase II, from what Phase I's reports, so many, say; 1/k, which bets on nothing,
+    where the schema is too large.
+    """
     attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
     labels = [attribute.labels for attribute in plan.schema.attributes]
-    candidates = np.array([nearest_probability(p) for p in (*CANDIDATES, 1 / size)])
     kept = min(size**attributes, phase2_users) <= WHOLE_REPORT_LIMIT
     too_large = attributes * size > MOST_LABELS or (len(set(labels)) > 1 and attributes > MOST_UNLIKE)
-    tells = None if too_large else told(candidates, attributes, size, whole=kept)
-    if tells is None:
-        return Choice.same_for_all(float(candidates[-1]), attributes, 1 / attributes)
+    candidates, tells = (None, None) if too_large else _bets(attributes, size, whole=kept)
+    if candidates is None or tells is None:
+        return Choice.same_for_all(nearest_probability(1 / size), attributes, 1 / attributes)
     model = Model(labels)
-    slope, information = likelihood_of(plan, counts).at(model.uniform)
-    first = counts.reports * float(plan.sampler.channels[0].scale) ** 2 * size
+    slope, information = phase1.at(model.uniform)
+    first = reports * float(plan.sampler.channels[0].scale) ** 2 * size
     second = phase2_users * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2
     even = first + second * tells.apart[-1]
     model.use(model.prior_for(np.diag(np.full(len(information), even))))
@@ -107,10 +109,7 @@ def one_way(
 
     They tell at least as much as even fills do, whatever the direction, and so bet on nothing.
     """
-    steps = np.array([nearest_probability(p) for p in CANDIDATES])
-    ahead, back = (each.ravel() for each in np.meshgrid(steps, steps))
-    ahead, back = ahead[ahead < back], back[ahead < back]
-    tells = told_one_way(ahead, back, attributes, size, most, whole=whole)
+    ahead, back, tells = _ways(attributes, size, most, whole=whole)
     kinds = {group.shape[-1]: group for group in tells.groups}
     least = np.min([np.linalg.eigvalsh(group)[:, 0] for group in kinds.values()], axis=0)
     left = sum(
@@ -124,6 +123,22 @@ def one_way(
     copies = copy_matrix(ahead[best], back[best], nearest_probability(1 / size), attributes, most)
     information = block_diagonal([group[best] for group in tells.groups])
     return Choice(copies, min(float(tells.pivot_guess[best]), 1.0)), information
+
+
+@lru_cache(maxsize=16)
+def _bets(attributes: int, size: int, *, whole: bool) -> tuple[Floats, Told | None]:
+    """Copy probabilities for all pairs, even fills last, and what each tells."""
+    candidates = np.array([nearest_probability(p) for p in (*CANDIDATES, 1 / size)])
+    return candidates, told(candidates, attributes, size, whole=whole)
+
+
+@lru_cache(maxsize=16)
+def _ways(attributes: int, size: int, most: int, *, whole: bool) -> tuple[Floats, Floats, Directed]:
+    """Copy probabilities ahead and back, and what each pair of them tells."""
+    steps = np.array([nearest_probability(p) for p in CANDIDATES])
+    ahead, back = (each.ravel() for each in np.meshgrid(steps, steps))
+    ahead, back = ahead[ahead < back], back[ahead < back]
+    return ahead, back, told_one_way(ahead, back, attributes, size, most, whole=whole)
 
 
 def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tells: Told) -> Floats:

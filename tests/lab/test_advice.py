@@ -22,6 +22,14 @@ def test_what_names_the_pivot_is_left_out_unless_it_may_be_known() -> None:
     assert recommend(rows, asked(1)).mechanism == "smp"
 
 
+def test_never_far_behind_is_better_than_better_on_average() -> None:
+    rows = [row("spl", 0.1, 0.3), row("rs-fd", 0.15, 0.21)]
+    assert rows[0].error < rows[1].error
+    assert recommend(rows, asked(0.5)).mechanism == "spl"
+    assert recommend([*rows, row("corr-rr", 0.11, 0.18)], asked(0.5)).mechanism == "corr-rr"
+    assert recommend([row("spl", 0.1, 0.4), rows[1]], asked(0.5)).mechanism == "rs-fd"
+
+
 def test_another_campaign_must_beat_smp_everywhere() -> None:
     smp = row("smp", 0.3, 0.3)
     assert recommend([smp, row("spl", 0.29, 0.29)], asked(1)).mechanism == "spl"
@@ -29,6 +37,6 @@ def test_another_campaign_must_beat_smp_everywhere() -> None:
 
 
 def test_a_second_phase_must_earn_its_trouble() -> None:
-    rows = [row("spl", 0.3, 0.3), row("corr-rr", 0.29, 0.29)]
+    rows = [row("spl", 0.3, 0.3), row("corr-rr", 0.295, 0.295)]
     assert recommend(rows, asked(0.5)).mechanism == "spl"
     assert recommend([rows[0], row("corr-rr", 0.2, 0.2)], asked(0.5)).mechanism == "corr-rr"

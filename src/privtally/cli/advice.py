@@ -70,7 +70,7 @@ def advise(
             people = [table.read_all(advance)]
     question = lab.Question(users, epsilon, max_pivot_guess, runs, seed)
     cores = workers or os.cpu_count() or 1
-    with progress("Simulating", len(lab.attempts(people[0], question)) * len(people)) as advance:
+    with progress("Simulating", len(lab.plan_work(people, question))) as advance:
         rows = lab.expect(people, question, workers=cores, advance=advance)
     chosen = lab.recommend(rows, question)
     result: dict[str, Any] = {

@@ -1,7 +1,11 @@
-"""Which campaign to run: simulated campaigns over a stated prior of populations, or over pilot data.
+"""Which campaign to run: campaigns over a stated prior of populations, or over pilot data.
 
-Without pilot data nothing is known about the answers, so several kinds of populations are drawn and errors are compared
-by their geometric mean: no kind counts for more because its errors are larger.
+Without pilot data nothing is known about the answers, so several kinds of populations are drawn, and the campaign is
+recommended that is never far behind the best. Errors are stated as their geometric mean over the populations: no kind
+counts for more because its errors are larger.
+
+The default method's errors of what may be recommended are looked ahead to with the same noise for all (`lab/outlook`);
+the others are simulated report by report.
 """
 
 import math
@@ -12,8 +16,11 @@ from typing import Any
 import numpy as np
 
 from privtally.errors import CampaignError, PrivtallyError
+from privtally.estimation.pooled import MOST_LABELS
 from privtally.lab.compare import Comparison, Study, Variant, check_possible, study_variant
+from privtally.lab.outlook import Attempt, Outlook, look_ahead
 from privtally.lab.parallel import run_jobs
+from privtally.learning import USUAL_PHASE1_SHARE
 from privtally.names import MECHANISMS, TWO_PHASE, MechanismName
 from privtally.plan import LARGEST_EPSILON, SMALLEST_EPSILON
 from privtally.schema import Records, Schema
@@ -21,12 +28,19 @@ from privtally.schema import Records, Schema
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 
 SHARES = (0.05, 0.1, 0.2)
-"""The shares of people in Phase I that are tried."""
-METHODS = ("pooled", "unbiased+simplex", "paper+simplex")
+"""The shares of people in Phase I that are tried for a recommendation."""
+LOOKED_AT = "pooled"
+METHODS = (LOOKED_AT, "unbiased+simplex", "paper+simplex")
 HIDDEN: tuple[MechanismName, ...] = ("spl", "rs-fd", "corr-rr")
 """What may be recommended while the pivot is to stay hidden: how well it can be guessed is bounded beforehand."""
+COMPARED: tuple[MechanismName, ...] = (*HIDDEN, "smp")
+"""What is compared with the same noise."""
 SECOND_PHASE = 1.03
-"""How much smaller the error of a campaign of two phases must be to be preferred to one of one."""
+"""How much further behind the best a campaign of one phase may be than one of two to be preferred to it."""
+LOOKS = 4
+"""How often pilot data are looked at, where there is no other population."""
+DRAWS = 4
+"""How many times as often noise is drawn in each as campaigns are simulated."""
 PRIOR_PEOPLE = 20_000
 ENOUGH_LABELS = 16
 """With fewer labels in all, errors vary more from campaign to campaign, and more campaigns are run in proportion."""
@@ -92,63 +106,127 @@ def _draw(schema: Schema, kind: str, generator: np.random.Generator) -> Records:
     return Records(schema, np.column_stack(columns))
 
 
+Simulation = tuple[Study, Variant, float, tuple[str, ...]]
+Look = tuple[Records, Outlook, Sequence[Attempt]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What there is to do to compare campaigns: a simulation of each in every population, and looks at all of them."""
+
+    simulated: Mapping[Attempt, Sequence[Simulation]]
+    ahead: Sequence[Attempt]
+    looks: Sequence[Look]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.simulated.values())) + len(self.looks)
+
+
+def plan_work(
+    people: Sequence[Records],
+    question: Question,
+    mechanisms: Sequence[MechanismName] = MECHANISMS,
+    methods: Sequence[str] = METHODS,
+    shares: Sequence[float] = SHARES,
+) -> Work:
+    """Every mechanism that fits the schema under every method."""
+    tried = attempts(people[0], question, mechanisms, shares)
+    small = sum(people[0].schema.sizes) <= MOST_LABELS
+    ahead = [each for each in tried if each[0] in COMPARED and small and LOOKED_AT in methods]
+    simulated = {}
+    for mechanism, share in tried:
+        left = tuple(method for method in methods if method != LOOKED_AT or (mechanism, share) not in ahead)
+        if left:
+            simulated[mechanism, share] = [
+                (_study(records, question, place, share), _variant(mechanism), question.epsilon, left)
+                for place, records in enumerate(people)
+            ]
+    often = LOOKS // len(people) or 1
+    draws = DRAWS * _more_often(people[0].schema, question.runs)
+    looks = [
+        (
+            records,
+            Outlook(
+                question.users, question.epsilon, question.max_pivot_guess, draws, question.seed + often * place + time
+            ),
+            ahead,
+        )
+        for place, records in enumerate(people)
+        for time in range(often)
+        if ahead
+    ]
+    return Work(simulated, ahead, looks)
+
+
 def expect(
     people: Sequence[Records],
     question: Question,
     *,
     mechanisms: Sequence[MechanismName] = MECHANISMS,
     methods: Sequence[str] = METHODS,
+    shares: Sequence[float] = SHARES,
     workers: int = 1,
     advance: Callable[[int], None],
 ) -> list[Expected]:
     """What every mechanism that fits the schema is expected to score under every method, the best first."""
-    tried = attempts(people[0], question, mechanisms)
-    jobs = [
-        (_study(records, question, place, share), _variant(mechanism), question.epsilon, tuple(methods))
-        for mechanism, share in tried
-        for place, records in enumerate(people)
-    ]
+    work = plan_work(people, question, mechanisms, methods, shares)
+    jobs = [job for jobs in work.simulated.values() for job in jobs]
     found: list[list[Comparison]] = run_jobs(study_variant, jobs, workers, advance)
+    looked: list[list[float]] = run_jobs(look_ahead, work.looks, workers, lambda done: advance(len(jobs) + done))
     rows: list[Expected] = []
-    for start, (mechanism, share) in enumerate(tried):
-        part = found[start * len(people) : (start + 1) * len(people)]
-        for place, method in enumerate(methods):
-            squares = tuple(max(each[place].mse, NO_ERROR) for each in part)
-            mean = math.exp(float(np.mean(np.log(squares))))
-            rows.append(Expected(mechanism, method, share, math.sqrt(mean), squares))
+    for (mechanism, share), own in work.simulated.items():
+        part, found = found[: len(own)], found[len(own) :]
+        rows += [
+            _expected(mechanism, row[0].method, share, [each.mse for each in row]) for row in zip(*part, strict=True)
+        ]
+    means = np.reshape(looked, (len(people), -1, len(work.ahead))).mean(axis=1) if looked else np.empty((0, 0))
+    for (mechanism, share), squares in zip(work.ahead, means.T, strict=True):
+        rows.append(_expected(mechanism, LOOKED_AT, share, squares.tolist()))
     best: dict[tuple[str, str], Expected] = {}
     for row in sorted(rows, key=lambda row: row.error):
         best.setdefault((row.mechanism, row.method), row)
     return list(best.values())
 
 
+def _expected(mechanism: MechanismName, method: str, share: float | None, errors: Sequence[float]) -> Expected:
+    squares = tuple(max(each, NO_ERROR) for each in errors)
+    return Expected(mechanism, method, share, math.exp(float(np.mean(np.log(squares))) / 2), squares)
+
+
 def attempts(
-    records: Records, question: Question, mechanisms: Sequence[MechanismName] = MECHANISMS
-) -> list[tuple[MechanismName, float | None]]:
-    """Every mechanism that can ask these people these questions, with every share of Phase I that is tried."""
-    tried: list[tuple[MechanismName, float | None]] = []
+    records: Records, question: Question, mechanisms: Sequence[MechanismName], shares: Sequence[float]
+) -> list[Attempt]:
+    """Every mechanism that can ask these people these questions, with every share of Phase I."""
+    tried: list[Attempt] = []
     for mechanism in mechanisms:
         if fits(records, question, mechanism):
-            tried += [(mechanism, share) for share in (SHARES if mechanism in TWO_PHASE else (None,))]
+            tried += [(mechanism, share) for share in (shares if mechanism in TWO_PHASE else (None,))]
     if not tried:
         raise CampaignError("no mechanism can ask these people these questions")
     return tried
 
 
 def recommend(rows: Sequence[Expected], question: Question) -> Expected:
-    """The best campaign that keeps the pivot as secret as was asked for, estimated by the default method.
+    """The campaign that keeps the pivot as secret as was asked for and is least behind the best such campaign in the
+    population where it is most behind, estimated by the default method.
 
     A second phase must earn its trouble. SMP says which answer it gives; where it may, another campaign must be better
     in every population to be preferred.
     """
-    pooled = {row.mechanism: row for row in rows if row.method == "pooled"}
+    pooled = {row.mechanism: row for row in rows if row.method == LOOKED_AT}
     hidden = [row for mechanism, row in pooled.items() if mechanism in HIDDEN]
     known = pooled.get("smp")
     if question.max_pivot_guess >= 1 and known is not None:
         squares = known.by_population
         better = (all(a < b for a, b in zip(row.by_population, squares, strict=True)) for row in hidden)
         hidden = [known, *(row for row, holds in zip(hidden, better, strict=True) if holds)]
-    return min(hidden, key=lambda row: row.error * (SECOND_PHASE if row.mechanism in TWO_PHASE else 1.0))
+    best: list[float] = [min(squares) for squares in zip(*(row.by_population for row in hidden), strict=True)]
+
+    def behind(row: Expected) -> float:
+        trouble = SECOND_PHASE if row.mechanism in TWO_PHASE else 1.0
+        return max(trouble * square / least for square, least in zip(row.by_population, best, strict=True))
+
+    return min(hidden, key=behind)
 
 
 def needed(
@@ -160,7 +238,7 @@ def needed(
 
     def error(users: int, epsilon: float) -> float:
         asked = replace(question, users=users, epsilon=epsilon)
-        rows = _pooled(people, asked, (*HIDDEN, "smp"), workers)
+        rows = _pooled(people, asked, COMPARED, workers)
         return recommend(rows, asked).error
 
     users = _search(lambda x: error(round(x), question.epsilon), wanted, 100, MOST_PEOPLE, question.users)
@@ -174,7 +252,7 @@ def by_budget(people: Sequence[Records], question: Question, workers: int) -> Cu
     budgets = {min(max(question.epsilon * factor, SMALLEST_EPSILON), LARGEST_EPSILON) for factor in BUDGET_FACTORS}
     for budget in sorted(budgets):
         asked = replace(question, epsilon=budget)
-        for mechanism, error in _pooled_errors(people, asked, (*HIDDEN, "smp"), workers).items():
+        for mechanism, error in _pooled_errors(people, asked, COMPARED, workers).items():
             curves.setdefault(mechanism, []).append((budget, error))
     return curves
 
@@ -202,7 +280,16 @@ def _pooled_errors(
 def _pooled(
     people: Sequence[Records], question: Question, mechanisms: Sequence[MechanismName], workers: int
 ) -> list[Expected]:
-    return expect(people, question, mechanisms=mechanisms, methods=["pooled"], workers=workers, advance=lambda _: None)
+    """With one share of Phase I, and less noise drawn: all questions are answered with the same."""
+    return expect(
+        people,
+        replace(question, runs=max(1, question.runs // DRAWS)),
+        mechanisms=mechanisms,
+        methods=[LOOKED_AT],
+        shares=[USUAL_PHASE1_SHARE],
+        workers=workers,
+        advance=lambda _: None,
+    )
 
 
 BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.3, 0.5, 0.7, 0.85, 1.0)
@@ -251,8 +338,12 @@ def _study(records: Records, question: Question, place: int, share: float | None
     return Study(
         records,
         share or SHARES[0],
-        question.runs * max(1, ENOUGH_LABELS // sum(records.schema.sizes)),
+        _more_often(records.schema, question.runs),
         question.seed + place,
         question.users,
         max_pivot_guess=question.max_pivot_guess,
     )
+
+
+def _more_often(schema: Schema, runs: int) -> int:
+    return runs * max(1, ENOUGH_LABELS // sum(schema.sizes))

@@ -1,0 +1,154 @@
+"""What campaigns would score under the default method, all of them with the same noise.
+
+What a campaign's reports say about the frequencies is close to the truth plus normal noise, whose size is the
+information in them. If every campaign is given the same standard normal numbers, scaled by its own noise, their errors
+rise and fall together, and few draws tell which of two campaigns is better: simulated reports would take hundreds of
+times as many. The estimate is the product's own, and so is the rule by which Corr-RR learns.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privtally.campaign import phase1_people
+from privtally.client import respond_many
+from privtally.counts import WHOLE_REPORT_LIMIT, count
+from privtally.estimation.inverse import Floats, zero_sum_basis
+from privtally.estimation.likelihood import Slope, block_diagonal, likelihood_of
+from privtally.estimation.pooled import pool
+from privtally.lab.experiment import mean_squared_error
+from privtally.lab.seed import seeded
+from privtally.mechanisms import Pivot
+from privtally.names import MechanismName
+from privtally.plan import Plan, design
+from privtally.robust import choose
+from privtally.schema import Records
+from privtally.simplex import project_to_simplex
+
+Attempt = tuple[MechanismName, float | None]
+"""A campaign: SPL, SMP or RS+FD, or Corr-RR by the rule `robust` with a share of people in Phase I."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How many people are asked with which budget and secrecy, and how often noise is drawn with which seed."""
+
+    users: int
+    epsilon: float
+    max_pivot_guess: float
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a phase's reports say: these frequencies, with normal noise of this information. A likelihood."""
+
+    frequencies: Floats
+    information: Floats
+
+    def at(self, frequencies: Floats) -> Slope:
+        """The slope and information of the normal log-likelihood."""
+        return self.information @ (self.frequencies - frequencies), self.information
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Standard normal numbers: of the noise in reports, and of which people happen to be asked."""
+
+    noise: Floats
+    people: Floats
+
+
+class Surroundings:
+    """A population: its frequencies, and what one report of each plan tells of them."""
+
+    def __init__(self, people: Records, seed: int) -> None:
+        self.schema = people.schema
+        self.truth = np.concatenate([np.array(own) for own in people.frequencies().values()])
+        self.bounds = np.cumsum(self.schema.sizes)[:-1]
+        self._people, self._seed = people, seed
+        self._basis = zero_sum_basis(self.schema.sizes)
+        parts = np.split(self.truth, self.bounds)
+        self._spread = self._inside(block_diagonal([np.diag(part) - np.outer(part, part) for part in parts]))
+        self._deviation = _root(self._spread)
+        self._told: dict[tuple[str, int, bytes], tuple[Floats, Floats]] = {}
+
+    @property
+    def directions(self) -> int:
+        """In how many directions frequencies can differ."""
+        return len(self._spread)
+
+    def phase(self, plan: Plan, users: int, draw: Draw) -> tuple[Seen, Floats]:
+        """What so many people's reports say, and those people's own frequencies."""
+        information, noise = self._told_by(plan, users)
+        asked = self.truth + self._basis @ (self._deviation @ draw.people) / math.sqrt(users)
+        return Seen(asked + self._basis @ (noise @ draw.noise), information), asked
+
+    def _told_by(self, plan: Plan, users: int) -> tuple[Floats, Floats]:
+        """The information in so many reports, and the deviation of their noise beyond that of who is asked."""
+        key = plan.mechanism, users, np.array(plan.copy_probability or ()).tobytes()
+        if key not in self._told:
+            counts = count(plan, respond_many(plan, self._people, seeded(self._seed)).codes)
+            if isinstance(plan.sampler, Pivot) and min(math.prod(self.schema.sizes), users) > WHOLE_REPORT_LIMIT:
+                counts = replace(counts, whole=None)
+            information = likelihood_of(plan, counts).at(self.truth)[1] * (users / counts.reports)
+            inverse = np.linalg.pinv(self._inside(information), rcond=1e-9, hermitian=True)
+            self._told[key] = information, _root(inverse - self._spread / users)
+        return self._told[key]
+
+    def _inside(self, matrix: Floats) -> Floats:
+        inside: Floats = self._basis.T @ matrix @ self._basis
+        return inside
+
+
+def look_ahead(people: Records, outlook: Outlook, attempts: Sequence[Attempt]) -> list[float]:
+    """The mean squared error of each campaign in a population that answers as these people do."""
+    surroundings = Surroundings(people, outlook.seed)
+    generator = np.random.default_rng(outlook.seed)
+    errors: list[list[float]] = []
+    for _ in range(outlook.draws):
+        numbers = generator.normal(size=(2, 2, surroundings.directions))
+        errors.append([_error(surroundings, outlook, attempt, numbers) for attempt in attempts])
+    return [float(each) for each in np.mean(errors, axis=0)]
+
+
+def _error(surroundings: Surroundings, outlook: Outlook, attempt: Attempt, numbers: Floats) -> float:
+    """One campaign's squared error. The first numbers are those of all people together, whatever the phases."""
+    mechanism, share = attempt
+    first = design(surroundings.schema, outlook.epsilon, mechanism)
+    if share is None:
+        seen, people = surroundings.phase(first, outlook.users, Draw(*numbers[0]))
+        return _score(surroundings, [seen], people)
+    asked = phase1_people(outlook.users, share)
+    part = asked / outlook.users
+    turned = np.array([[math.sqrt(part), math.sqrt(1 - part)], [math.sqrt(1 - part), -math.sqrt(part)]])
+    draws = [Draw(*each) for each in np.einsum("ij,jab->iab", turned, numbers)]
+    one, some = surroundings.phase(first, asked, draws[0])
+    rest = outlook.users - asked
+    copies = choose(first, one, asked, rest, outlook.max_pivot_guess).copy_probability
+    second = Plan(
+        schema=first.schema,
+        epsilon=first.epsilon,
+        campaign=first.campaign,
+        phase=2,
+        mechanism=first.campaign,
+        copy_probability=tuple(map(tuple, copies.tolist())),
+    )
+    two, others = surroundings.phase(second, rest, draws[1])
+    return _score(surroundings, [one, two], part * some + (1 - part) * others)
+
+
+def _score(surroundings: Surroundings, phases: Sequence[Seen], people: Floats) -> float:
+    labels = [attribute.labels for attribute in surroundings.schema.attributes]
+    found, truth = (np.split(each, surroundings.bounds) for each in (pool(phases, labels).mean, people))
+    return float(mean_squared_error(list(map(project_to_simplex, found)), truth))
+
+
+def _root(matrix: Floats) -> Floats:
+    """The symmetric square root; what rounding made negative is 0."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: Floats = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return root
