@@ -472,7 +472,7 @@ def main() -> int:
         coverage[name] = float(np.mean(held))
         print(f"95 % intervals of {name}: {coverage[name]:.1%} hold the population's frequency")
     real = []
-    many = MOST_OFTEN * max(options.confirm, options.runs, options.settle // 3)
+    many = MOST_OFTEN * max(options.confirm, options.runs, options.settle)
     directory = data_directory(None)
     if directory is None:
         print("The real tables were left out: PRIVTALLY_DATA_DIR names no directory.", file=sys.stderr)
