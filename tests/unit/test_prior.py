@@ -1,16 +1,25 @@
 """The prior in units of noise: what it costs and gains at every size of differences, by integration."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from privtally.channel import randomized_response
+from privtally.copying import told
+from privtally.estimation import estimate
 from privtally.estimation.inverse import Floats
 from privtally.estimation.large import Group
 from privtally.estimation.large import prior_for as large_prior_for
 from privtally.estimation.pooled import Model
 from privtally.estimation.prior import ARBITRARY, AS_PUBLISHED, Prior, Seen, prior, variances
+from privtally.lab.collectors import from_tensor
+from privtally.plan import design
+from privtally.rounding import nearest_probability
+from tests.support import schema_of
 
 RADII = np.linspace(0, 9, 37)
 ANGLES = (np.arange(1000) + 0.5) / 1000 * np.pi
@@ -91,12 +100,12 @@ def test_the_guide_states_these_costs() -> None:
     assert f"{four} times the better one" in plain
 
 
-def least_excess(radii: Floats, weights: Floats, limit: Floats) -> float:
-    """A lower bound, for every estimate in two directions, on the largest ratio of its error to the limit.
+def least_excess(radii: Floats, weights: Floats, limit: Floats, directions: int = 2) -> float:
+    """A lower bound, for every estimate in these directions, on the largest ratio of its error to the limit.
 
     The largest is at least the mean over any weights, and no estimate has a smaller mean than the Bayes estimate does.
     """
-    law, turned = radial(2, radii)
+    law, turned = radial(directions, radii)
     before = weights / limit
     best = ((before * radii)[:, None] * law * turned).sum(axis=0) / (before[:, None] * law).sum(axis=0)
     risk = (law * (best**2 - 2 * best * turned * radii[:, None])).sum(axis=1) + radii**2
@@ -114,6 +123,75 @@ def test_two_questions_with_two_labels_are_out_of_reach() -> None:
     radii, weights = np.array([1.11, 3.58, 5.97]), np.array([0.523, 0.390, 0.087])
     both = least_excess(radii, weights, np.minimum(1.05 * 2, 1.10 * (2 + radii**2) / 4))
     assert int(stated[2]) <= (both - 1) * 100 < int(stated[2]) + 1
+
+
+def _known_apart(copied: float, epsilon: float, share: float) -> float:
+    """What both phases tell of the difference, for each person."""
+    first, second = _scales(epsilon, share)
+    tells = told(np.array([copied]), 2, 2)
+    assert tells is not None
+    return first + second * float(tells.apart[0])
+
+
+def _scales(epsilon: float, share: float) -> tuple[float, float]:
+    """What a person's answer tells in Phase I, and what one would tell in Phase II if it were the only one."""
+    budget = Fraction(epsilon)
+    one, two = (float(randomized_response(each, 2).scale) ** 2 for each in (budget / 2, budget))
+    return 2 * share * one, (1 - share) * two
+
+
+def better_of_paper_and_unbiased(copied: float, epsilon: float, share: float, radii: Floats) -> Floats:
+    """The better one's error, two attributes of two labels being so many deviations apart and nothing shared.
+
+    The unit is the least variance with which their difference can be known. A report agrees with probability `copied`.
+    """
+    first, second = _scales(epsilon, share)
+    together, between = np.array([2 * copied, 2 * (1 - copied)])
+    reported = 1 / (2 * second)
+    by_copies = np.array([4 * reported / together, 4 * reported / between])
+    least = 1 / _known_apart(copied, epsilon, share)
+    weight = first / (first + 2 / by_copies.sum())
+    unbiased = 2 * weight**2 / first + (1 - weight) ** 2 * by_copies.sum()
+    as_published = 2 * share**2 / first + (1 - share) ** 2 * (2 * reported + copied**2 * radii**2 * least)
+    return np.asarray(np.minimum(unbiased, as_published) / least)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.2])
+def test_the_better_of_the_two_is_that_of_the_estimators(apart: float) -> None:
+    """The formula above against what the product's own estimators make of reports that are as frequent as expected."""
+    people, share, copied, epsilon = 10**10, 0.1, nearest_probability(0.95), 0.3
+    first = design(schema_of((2, 2)), epsilon, "corr-rr")
+    second = msgspec.structs.replace(
+        first, phase=2, mechanism="corr-rr", copy_probability=((1.0, copied), (copied, 1.0))
+    )
+    # Two attributes that differ: in the sum of the squares of their four frequencies, by apart².
+    answers = np.outer(*(np.array([0.5 + sign * apart / 2, 0.5 - sign * apart / 2]) for sign in (1, -1)))
+    phases = []
+    for plan, asked in ((first, share * people), (second, (1 - share) * people)):
+        law = np.zeros((2, 2))
+        for record in np.ndindex(2, 2):
+            for report, chance in plan.sampler.law(record).items():
+                law[report] += answers[record] * float(chance)
+        phases.append((plan, from_tensor(plan, np.round(law * asked).astype(np.int64))))
+    errors = {}
+    for method in ("unbiased", "paper"):
+        found = estimate(phases, method).attributes.values()
+        noise = sum(float(np.sum(np.square(each.standard_errors))) for each in found)
+        off = [np.array(each.frequencies) - answers.sum(axis=1 - own) for own, each in enumerate(found)]
+        errors[method] = noise + float(np.sum(np.square(off)))
+    least = 1 / (people * _known_apart(copied, epsilon, share))
+    expected = better_of_paper_and_unbiased(copied, epsilon, share, np.array([apart / least**0.5]))[0] * least
+    assert min(errors.values()) == pytest.approx(expected, rel=0.03)
+
+
+def test_copies_near_one_are_out_of_reach() -> None:
+    """The bound in docs/guide/accuracy.md for Corr-RR that copies 95 times in 100, from two differences."""
+    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    stated = re.search(r"told\s+what the attributes share, has somewhere at least ([\d.]+) times", page)
+    assert stated is not None
+    radii, weights = np.array([1e-6, 2.63]), np.array([0.324, 0.676])
+    limit = better_of_paper_and_unbiased(0.95, 0.3, 0.1, radii)
+    assert float(stated[1]) <= least_excess(radii, weights, limit, directions=1) < float(stated[1]) + 0.01
 
 
 @pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0, 1e6])
