@@ -341,13 +341,23 @@ def run_real(name: str, epsilon: float, runs: int, seed: int, directory: Path) -
     }
 
 
+def _surely(row: dict[str, Any], title: str) -> float:
+    """A comparison less two of its standard errors."""
+    ours, theirs = COMPARISONS[title]
+    best = min(theirs, key=lambda other: row["mse"][other])
+    error = np.hypot(*(row["spread"][name] / row["mse"][name] for name in (ours, best)))
+    return ratio(row, title) * float(1 - 2 * error)
+
+
 def _above(rows: Sequence[dict[str, Any]], title: str) -> str:
-    """How many cells are above a limit, and of which shapes."""
-    found = Counter(
-        (row["cell"]["attributes"], row["cell"]["size"]) for row in rows if ratio(row, title) > LIMITS[title]
-    )
+    """How many cells are above a limit, of which shapes, and how many of them by two standard errors."""
+    above = [row for row in rows if ratio(row, title) > LIMITS[title]]
+    found = Counter((row["cell"]["attributes"], row["cell"]["size"]) for row in above)
+    text = f"{len(above)} above {LIMITS[title]:.2f}"
+    if not above:
+        return text
     shapes = ", ".join(f"{many} at {d} × {k}" for (d, k), many in sorted(found.items()))
-    return f"{found.total()} above {LIMITS[title]:.2f}" + (f": {shapes}" if shapes else "")
+    return f"{text}: {shapes}; {sum(_surely(row, title) > LIMITS[title] for row in above)} by two standard errors"
 
 
 def page(content: dict[str, Any]) -> str:
