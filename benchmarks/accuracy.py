@@ -175,13 +175,13 @@ def ask(attributes: int, size: int, people: int, epsilon: float, seed: int) -> A
     """What `privtally advise` recommends without pilot data."""
     drawn = populations(schema_of(attributes, size), seed)
     advice: Advice = {}
-    rows: dict[str, Expected] = {}
+    rows: list[Expected] = []
     for name, guess in SECRECY.items():
         question = Question(people, epsilon, guess, ADVICE_RUNS, seed)
-        again = [mechanism for mechanism in COMPARED if mechanism not in rows or mechanism in TWO_PHASE]
-        found = expect(drawn, question, mechanisms=again, methods=["pooled"], advance=lambda _: None)
-        rows.update({row.mechanism: row for row in found})
-        advice[name] = recommend(list(rows.values()), question)
+        rows = [row for row in rows if row.mechanism not in TWO_PHASE]
+        again = [mechanism for mechanism in COMPARED if mechanism not in {row.mechanism for row in rows}]
+        rows += expect(drawn, question, mechanisms=again, methods=["pooled"], advance=lambda _: None)
+        advice[name] = recommend(rows, question)
     return advice
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from privtally.lab.compare import Study, Variant, study_variant
 from privtally.lab.outlook import Attempt, Draw, Outlook, Surroundings, look_ahead
+from privtally.names import MechanismName
 from privtally.plan import design
 from privtally.schema import Records
 from tests.support import schema_of
@@ -33,6 +34,24 @@ def test_errors_are_those_of_simulated_campaigns(attempt: Attempt, epsilon: floa
     (with_half,) = look_ahead(people, Outlook(USERS // 2, epsilon, 0.5, 300, 2), [attempt])
     assert found == pytest.approx(simulated, rel=0.15)
     assert with_half != pytest.approx(simulated, rel=0.15)
+
+
+@pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd"])
+def test_answers_that_hang_together_are_no_special_case(mechanism: MechanismName) -> None:
+    """Everybody gives the same answer three times: the people who are asked vary together. Fixed seeds."""
+    codes = some_people((4,)).codes
+    people = Records(schema_of((4, 4, 4)), np.hstack([codes] * 3))
+    simulated = study_variant(Study(people, 0.1, 100, 1, USERS), Variant(mechanism), 6.0, ["pooled"])[0].mse
+    (found,) = look_ahead(people, Outlook(USERS, 6.0, 0.5, 100, 2), [(mechanism, None)])
+    assert found == pytest.approx(simulated, rel=0.15)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 300])
+@pytest.mark.parametrize("epsilon", [0.01, 32.0])
+def test_few_people_and_labels_that_nobody_chose_are_no_special_case(rows: int, epsilon: float) -> None:
+    people = Records(schema_of((3, 3)), np.resize(np.array([[0, 1], [0, 1], [0, 0]], dtype=np.uint8), (rows, 2)))
+    attempts: list[Attempt] = [("spl", None), ("smp", None), ("rs-fd", None), ("corr-rr", 0.2)]
+    assert np.isfinite(look_ahead(people, Outlook(40, epsilon, 1.0, 2, 1), attempts)).all()
 
 
 def test_campaigns_that_tell_the_same_score_the_same_in_every_draw() -> None:

@@ -73,6 +73,7 @@ def advise(
     with progress("Simulating", len(lab.plan_work(people, question))) as advance:
         rows = lab.expect(people, question, workers=cores, advance=advance)
     chosen = lab.recommend(rows, question)
+    rows = lab.at_best_share(rows)
     result: dict[str, Any] = {
         "recommendation": _sentence(chosen, rows, question),
         "mechanism": chosen.mechanism,

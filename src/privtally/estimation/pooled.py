@@ -166,12 +166,12 @@ def _scaled(deviations: Floats, hold: Floats) -> Floats:
     return scaled
 
 
-def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
+def pool(likelihoods: Sequence[Likelihood], labels: Labels, *, most_steps: int = MOST_STEPS) -> Pooled:
     """The pooled estimate of attributes with these labels."""
     model = Model(labels)
     bounds = np.cumsum(model.sizes)[:-1]
     mean = model.uniform
-    for step in range(MOST_STEPS):
+    for step in range(most_steps):
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, bounds)])
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)

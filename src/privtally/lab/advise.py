@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Expected:
-    """The error that a mechanism has under a method at its best share of Phase I: the root of the mean square."""
+    """The error that a mechanism has under a method with a share of people in Phase I: the root of the mean square."""
 
     mechanism: MechanismName
     method: str
@@ -143,19 +143,13 @@ def plan_work(
             ]
     often = LOOKS // len(people) or 1
     draws = DRAWS * _more_often(people[0].schema, question.runs)
+    asked = (question.users, question.epsilon, question.max_pivot_guess, draws)
     looks = [
-        (
-            records,
-            Outlook(
-                question.users, question.epsilon, question.max_pivot_guess, draws, question.seed + often * place + time
-            ),
-            ahead,
-        )
+        (records, Outlook(*asked, _stream(question.seed, place, time)), ahead)
         for place, records in enumerate(people)
         for time in range(often)
-        if ahead
     ]
-    return Work(simulated, ahead, looks)
+    return Work(simulated, ahead, looks if ahead else [])
 
 
 def expect(
@@ -168,7 +162,9 @@ def expect(
     workers: int = 1,
     advance: Callable[[int], None],
 ) -> list[Expected]:
-    """What every mechanism that fits the schema is expected to score under every method, the best first."""
+    """What every mechanism that fits the schema is expected to score under every method with every share of Phase I,
+    the best first.
+    """
     work = plan_work(people, question, mechanisms, methods, shares)
     jobs = [job for jobs in work.simulated.values() for job in jobs]
     found: list[list[Comparison]] = run_jobs(study_variant, jobs, workers, advance)
@@ -182,6 +178,11 @@ def expect(
     means = np.reshape(looked, (len(people), -1, len(work.ahead))).mean(axis=1) if looked else np.empty((0, 0))
     for (mechanism, share), squares in zip(work.ahead, means.T, strict=True):
         rows.append(_expected(mechanism, LOOKED_AT, share, squares.tolist()))
+    return sorted(rows, key=lambda row: row.error)
+
+
+def at_best_share(rows: Sequence[Expected]) -> list[Expected]:
+    """Every mechanism and method once, the best first."""
     best: dict[tuple[str, str], Expected] = {}
     for row in sorted(rows, key=lambda row: row.error):
         best.setdefault((row.mechanism, row.method), row)
@@ -213,18 +214,20 @@ def recommend(rows: Sequence[Expected], question: Question) -> Expected:
     A second phase must earn its trouble. SMP says which answer it gives; where it may, another campaign must be better
     in every population to be preferred.
     """
-    pooled = {row.mechanism: row for row in rows if row.method == LOOKED_AT}
-    hidden = [row for mechanism, row in pooled.items() if mechanism in HIDDEN]
-    known = pooled.get("smp")
+    pooled = [row for row in rows if row.method == LOOKED_AT]
+    hidden = [row for row in pooled if row.mechanism in HIDDEN]
+    known = next((row for row in pooled if row.mechanism == "smp"), None)
     if question.max_pivot_guess >= 1 and known is not None:
         squares = known.by_population
         better = (all(a < b for a, b in zip(row.by_population, squares, strict=True)) for row in hidden)
         hidden = [known, *(row for row, holds in zip(hidden, better, strict=True) if holds)]
     best: list[float] = [min(squares) for squares in zip(*(row.by_population for row in hidden), strict=True)]
 
-    def behind(row: Expected) -> float:
+    def behind(row: Expected) -> tuple[float, int]:
+        """To three digits, and then by the order in which mechanisms are named: rounding decides nothing."""
         trouble = SECOND_PHASE if row.mechanism in TWO_PHASE else 1.0
-        return max(trouble * square / least for square, least in zip(row.by_population, best, strict=True))
+        worst = max(trouble * square / least for square, least in zip(row.by_population, best, strict=True))
+        return round(worst, 3), COMPARED.index(row.mechanism)
 
     return min(hidden, key=behind)
 
@@ -343,6 +346,11 @@ def _study(records: Records, question: Question, place: int, share: float | None
         question.users,
         max_pivot_guess=question.max_pivot_guess,
     )
+
+
+def _stream(seed: int, place: int, time: int) -> int:
+    """A seed of its own for each population and look."""
+    return int(np.random.SeedSequence([seed, place, time]).generate_state(1, np.uint64)[0])
 
 
 def _more_often(schema: Schema, runs: int) -> int:

@@ -2,8 +2,10 @@
 
 What a campaign's reports say about the frequencies is close to the truth plus normal noise, whose size is the
 information in them. If every campaign is given the same standard normal numbers, scaled by its own noise, their errors
-rise and fall together, and few draws tell which of two campaigns is better: simulated reports would take hundreds of
-times as many. The estimate is the product's own, and so is the rule by which Corr-RR learns.
+rise and fall together, and few draws tell which of two campaigns is better. The estimate is the product's own, and so
+is the rule by which Corr-RR learns.
+
+With few people and a large budget, when a handful of reports decides, noise is not normal, and errors are rough.
 """
 
 import math
@@ -16,7 +18,7 @@ from privtally.campaign import phase1_people
 from privtally.client import respond_many
 from privtally.counts import WHOLE_REPORT_LIMIT, count
 from privtally.estimation.inverse import Floats, zero_sum_basis
-from privtally.estimation.likelihood import Slope, block_diagonal, likelihood_of
+from privtally.estimation.likelihood import Slope, likelihood_of
 from privtally.estimation.pooled import pool
 from privtally.lab.experiment import mean_squared_error
 from privtally.lab.seed import seeded
@@ -29,6 +31,12 @@ from privtally.simplex import project_to_simplex
 
 Attempt = tuple[MechanismName, float | None]
 """A campaign: SPL, SMP or RS+FD, or Corr-RR by the rule `robust` with a share of people in Phase I."""
+
+
+SAMPLE = 20_000
+"""So many people, drawn from those given, answer each plan once to say what its reports tell."""
+NOTHING = 1e-9
+"""Of a direction so much less is known than of the best known one that it is nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +71,17 @@ class Draw:
 
 
 class Surroundings:
-    """A population: its frequencies, and what one report of each plan tells of them."""
+    """A population: its frequencies, and what the reports of each plan tell of them."""
 
     def __init__(self, people: Records, seed: int) -> None:
         self.schema = people.schema
         self.truth = np.concatenate([np.array(own) for own in people.frequencies().values()])
         self.bounds = np.cumsum(self.schema.sizes)[:-1]
-        self._people, self._seed = people, seed
+        self._seed = seed
+        chosen = np.random.default_rng([seed, 1]).integers(0, len(people), SAMPLE)
+        self._people = people if len(people) == SAMPLE else Records(people.schema, people.codes[chosen])
         self._basis = zero_sum_basis(self.schema.sizes)
-        parts = np.split(self.truth, self.bounds)
-        self._spread = self._inside(block_diagonal([np.diag(part) - np.outer(part, part) for part in parts]))
+        self._spread = self._inside(_covariance(self._people))
         self._deviation = _root(self._spread)
         self._told: dict[tuple[str, int, bytes], tuple[Floats, Floats]] = {}
 
@@ -93,10 +102,16 @@ class Surroundings:
         if key not in self._told:
             counts = count(plan, respond_many(plan, self._people, seeded(self._seed)).codes)
             if isinstance(plan.sampler, Pivot) and min(math.prod(self.schema.sizes), users) > WHOLE_REPORT_LIMIT:
-                counts = replace(counts, whole=None)
-            information = likelihood_of(plan, counts).at(self.truth)[1] * (users / counts.reports)
-            inverse = np.linalg.pinv(self._inside(information), rcond=1e-9, hermitian=True)
-            self._told[key] = information, _root(inverse - self._spread / users)
+                counts = replace(counts, whole=None, pairs=counts.pair_tables or None)
+            # One imaginary person, spread evenly: a label that nobody chose is not known to be impossible.
+            even = np.repeat(1 / np.array(self.schema.sizes), self.schema.sizes)
+            told = likelihood_of(plan, counts).at((SAMPLE * self.truth + even) / (SAMPLE + 1))[1]
+            values, vectors = np.linalg.eigh(self._inside(told) * (users / SAMPLE))
+            known = values > NOTHING * values[-1]
+            values, vectors = values[known], vectors[:, known]
+            directions = self._basis @ vectors
+            noise = _root((vectors / values) @ vectors.T - self._spread / users)
+            self._told[key] = (directions * values) @ directions.T, noise
         return self._told[key]
 
     def _inside(self, matrix: Floats) -> Floats:
@@ -104,10 +119,19 @@ class Surroundings:
         return inside
 
 
+def _covariance(people: Records) -> Floats:
+    """Of one person's answers, each label 1 or 0."""
+    chosen = np.hstack(
+        [codes[:, None] == np.arange(size) for codes, size in zip(people.codes.T, people.schema.sizes, strict=True)]
+    ).astype(np.float32)
+    covariance: Floats = np.cov(chosen, rowvar=False, bias=True)
+    return covariance
+
+
 def look_ahead(people: Records, outlook: Outlook, attempts: Sequence[Attempt]) -> list[float]:
     """The mean squared error of each campaign in a population that answers as these people do."""
     surroundings = Surroundings(people, outlook.seed)
-    generator = np.random.default_rng(outlook.seed)
+    generator = np.random.default_rng([outlook.seed, 2])
     errors: list[list[float]] = []
     for _ in range(outlook.draws):
         numbers = generator.normal(size=(2, 2, surroundings.directions))
@@ -142,8 +166,9 @@ def _error(surroundings: Surroundings, outlook: Outlook, attempt: Attempt, numbe
 
 
 def _score(surroundings: Surroundings, phases: Sequence[Seen], people: Floats) -> float:
+    """The squared error of the pooled estimate; normal noise is a parabola wherever it is taken."""
     labels = [attribute.labels for attribute in surroundings.schema.attributes]
-    found, truth = (np.split(each, surroundings.bounds) for each in (pool(phases, labels).mean, people))
+    found, truth = (np.split(each, surroundings.bounds) for each in (pool(phases, labels, most_steps=1).mean, people))
     return float(mean_squared_error(list(map(project_to_simplex, found)), truth))
 
 
