@@ -33,6 +33,7 @@ smoke: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.lab
+	$(BIN)/python -m benchmarks.large
 
 # Needs the UCI files in PRIVTALLY_DATA_DIR.
 reproduction: $(READY)
