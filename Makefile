@@ -54,4 +54,4 @@ clean:
 accuracy: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --part 0.05 --runs 6 --confirm 18 --settle 90 --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --seed 2 --runs 12 --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide
