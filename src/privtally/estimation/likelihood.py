@@ -145,7 +145,9 @@ class _Reports:
         for pivot in attributes:
             for other in mechanism.others(pivot):
                 table = mechanism.fills[pivot][other].push(np.eye(mechanism.sizes[pivot]))
-                weights[:, pivot] *= table[codes[:, pivot], codes[:, other]]
+                # Even fills, the most frequent ones, need no looking up.
+                even = np.all(table == table[0, 0])
+                weights[:, pivot] *= table[0, 0] if even else table[codes[:, pivot], codes[:, other]]
         return cls(codes + starts, weights)
 
     def moments(self, private: Floats, times: NDArray[np.int64] | None) -> Slope:
