@@ -1,6 +1,7 @@
 """The study grid: every mechanism and method on the same people, all projected to the simplex.
 
-`python -m benchmarks.accuracy [--part 0.05] [--runs 6] [--confirm 18] [--settle 90] [--seed 1] [--output study.json]`
+`python -m benchmarks.accuracy [--part 0.05] [--runs 6] [--confirm 18] [--settle 90] [--seed 1] [--resume study.json]
+[--output study.json]`
 
 Cells are SynA and SynB × (X1 / uncopied) × d × k × ρ × n × ε, and unlike attributes whose frequencies are drawn from
 Dirichlet(1) in every run. `--part` runs that part of all cells, chosen by a hash of their names, so that a larger part
@@ -10,7 +11,7 @@ Few runs say little about one cell: the squared error of a campaign with two num
 So `--runs` is the number for the most labels, 48 in all, and cells with fewer are run more often in proportion: 12
 times as often with two attributes of two labels. `--confirm` runs every cell that seems to exceed a limit again, and
 what was seen then counts: the worst of many noisy cells is worse than any of them. `--settle` does so once more for
-those that still do.
+those that still do. `--resume` takes what was run before for a smaller part, and runs the other cells.
 """
 
 import argparse
@@ -33,10 +34,12 @@ from privtally.client import respond_many
 from privtally.counts import count
 from privtally.errors import EstimateError
 from privtally.estimation import Phase, estimate
-from privtally.lab.advise import COMPARED, Expected, Question, expect, populations, recommend
+from privtally.lab.advise import recommend
 from privtally.lab.datasets import data_directory, load_dataset
+from privtally.lab.expectation import COMPARED, LOOKED_AT, Expectation, Expected, Question
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Synthetic
+from privtally.lab.prior import populations
 from privtally.lab.published import published_error
 from privtally.lab.seed import seeded
 from privtally.learning import learn
@@ -180,7 +183,7 @@ def ask(attributes: int, size: int, people: int, epsilon: float, seed: int) -> A
         question = Question(people, epsilon, guess, ADVICE_RUNS, seed)
         rows = [row for row in rows if row.mechanism not in TWO_PHASE]
         again = [mechanism for mechanism in COMPARED if mechanism not in {row.mechanism for row in rows}]
-        rows += expect(drawn, question, mechanisms=again, methods=["pooled"], advance=lambda _: None)
+        rows += Expectation(drawn, question, mechanisms=again, methods=[LOOKED_AT]).rows()
         advice[name] = recommend(rows, question)
     return advice
 
@@ -435,21 +438,8 @@ def _job(cell: Cell, runs: int, seed: int, advice: dict[Asked, Advice]) -> tuple
     return cell, runs_for(cell.attributes, cell.size, runs), seed, own
 
 
-def main() -> int:
-    """Run the study and write what it found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", type=float, default=0.05)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--confirm", type=int, default=0)
-    parser.add_argument("--settle", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--output", type=Path)
-    parser.add_argument(
-        "--guide", type=Path, help="docs/guide: rewrite the tables and the picture of accuracy.md there"
-    )
-    options = parser.parse_args()
-    chosen = [cell for cell in cells() if cell.place < options.part]
+def run_cells(chosen: Sequence[Cell], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """What advice and every campaign score in these cells, those that seem to exceed a limit run more often."""
 
     def advance(done: int) -> None:
         print(f"\r{done} of {len(jobs)} cells", end="", file=sys.stderr, flush=True)
@@ -462,7 +452,7 @@ def main() -> int:
     print(file=sys.stderr)
     advice: dict[Asked, Advice] = dict(zip(asked, answers, strict=True))
     jobs = [_job(cell, options.runs, options.seed, advice) for cell in chosen]
-    rows = run_jobs(run_cell, jobs, options.workers, advance)
+    rows: list[dict[str, Any]] = run_jobs(run_cell, jobs, options.workers, advance)
     print(file=sys.stderr)
     for stage, runs in enumerate((options.confirm, options.settle), start=1):
         again = [at for at, row in enumerate(rows) if any(ratio(row, title) > limit for title, limit in LIMITS.items())]
@@ -472,29 +462,71 @@ def main() -> int:
             for at, row in zip(again, run_jobs(run_cell, jobs, options.workers, advance), strict=True):
                 rows[at] = row
             print(file=sys.stderr)
+    return rows
+
+
+def run_tables(runs: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """What our campaigns score on the real tables, if they are here."""
+    directory = data_directory(None)
+    if directory is None:
+        print("The real tables were left out: PRIVTALLY_DATA_DIR names no directory.", file=sys.stderr)
+        return []
+    points = [(name, epsilon) for name in REAL for epsilon in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    tasks = [(*point, runs, options.seed, directory) for point in points]
+    found: list[dict[str, Any]] = run_jobs(run_real, tasks, options.workers, lambda _: None)
+    return found
+
+
+HOW = ("runs", "confirm", "settle", "seed")
+"""What decides a cell's numbers, besides the code."""
+
+
+def read_study(path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """A study that was written with the same options."""
+    found: dict[str, Any] = json.loads(path.read_text())
+    other = [f"--{name} {found[name]}" for name in HOW if found[name] != getattr(options, name)]
+    if other:
+        raise SystemExit(f"{path} was written with {', '.join(other)}: give the same, or leave out --resume")
+    return found
+
+
+def main() -> int:
+    """Run the study and write what it found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", type=float, default=0.05)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--confirm", type=int, default=0)
+    parser.add_argument("--settle", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--resume", type=Path, help="a smaller part that the same code wrote: its cells are kept")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument(
+        "--guide", type=Path, help="docs/guide: rewrite the tables and the picture of accuracy.md there"
+    )
+    options = parser.parse_args()
+    chosen = [cell for cell in cells() if cell.place < options.part]
+    before = {"cells": [], "real": []} if options.resume is None else read_study(options.resume, options)
+    found = {Cell(**row["cell"]): row for row in before["cells"]}
+    left = [cell for cell in chosen if cell not in found]
+    found |= zip(left, run_cells(left, options), strict=True)
+    rows = [found[cell] for cell in chosen]
     summary = summarise(rows)
-    for title, found in summary.items():
-        above = "" if found["above_limit"] is None else f", {found['above_limit']} cells above {LIMITS[title]:.2f}"
-        print(f"{title:52} geometric mean {found['geometric_mean']:.3f}, worst {found['worst']:.2f}{above}")
+    for title, seen in summary.items():
+        above = "" if seen["above_limit"] is None else f", {seen['above_limit']} cells above {LIMITS[title]:.2f}"
+        print(f"{title:52} geometric mean {seen['geometric_mean']:.3f}, worst {seen['worst']:.2f}{above}")
     coverage = {}
     for name in ("unbiased", "pooled"):
         held = [value for row in rows for key, value in row["coverage"].items() if key.endswith(name)]
         coverage[name] = float(np.mean(held))
         print(f"95 % intervals of {name}: {coverage[name]:.1%} hold the population's frequency")
-    real = []
     many = MOST_OFTEN * max(options.confirm, options.runs, options.settle)
-    directory = data_directory(None)
-    if directory is None:
-        print("The real tables were left out: PRIVTALLY_DATA_DIR names no directory.", file=sys.stderr)
-    else:
-        points = [(name, epsilon) for name in REAL for epsilon in (0.1, 0.2, 0.3, 0.4, 0.5)]
-        tasks = [(*point, many, options.seed, directory) for point in points]
-        real = run_jobs(run_real, tasks, options.workers, lambda _: None)
-        for row in real:
-            ours = ", ".join(f"{key} {value:.2e}" for key, value in row["mse"].items())
-            print(f"{row['dataset']} ε = {row['epsilon']:g}: published {row['published']:.2e}; {ours}")
+    real = before["real"] or run_tables(many, options)
+    for row in real:
+        ours = ", ".join(f"{key} {value:.2e}" for key, value in row["mse"].items())
+        print(f"{row['dataset']} ε = {row['epsilon']:g}: published {row['published']:.2e}; {ours}")
     content = {
-        **{name: getattr(options, name) for name in ("part", "runs", "confirm", "settle", "seed")},
+        **{name: getattr(options, name) for name in ("part", *HOW)},
         "summary": summary,
         "coverage": coverage,
         "real": real,

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy import rewrite, schema_of
-from privtally.lab.advise import HIDDEN, Question, expect, populations
+from privtally.lab.advise import HIDDEN, worst_ratios
+from privtally.lab.expectation import LOOKED_AT, Expectation, Question
+from privtally.lab.prior import populations
 from privtally.names import MAX_PIVOT_GUESS
 
 SETTINGS = (
@@ -37,11 +39,9 @@ def behind(setting: tuple[int, int, int, float], runs: int, seed: int, workers: 
     attributes, size, people, epsilon = setting
     question = Question(people, epsilon, MAX_PIVOT_GUESS, runs, seed)
     drawn = populations(schema_of(attributes, size), seed)
-    rows = expect(drawn, question, mechanisms=HIDDEN, methods=["pooled"], workers=workers, advance=lambda _: None)
-    best = [min(squares) for squares in zip(*(row.by_population for row in rows), strict=True)]
+    rows = Expectation(drawn, question, mechanisms=HIDDEN, methods=[LOOKED_AT]).rows(workers)
     worst: dict[str, float] = {}
-    for row in rows:
-        ratio = max(square / least for square, least in zip(row.by_population, best, strict=True))
+    for row, ratio in zip(rows, worst_ratios(rows), strict=True):
         worst[row.mechanism] = min(ratio, worst.get(row.mechanism, ratio))
     return {"setting": setting, "populations": len(drawn), "worst": worst}
 

@@ -1,6 +1,9 @@
 """Which campaign is recommended, from made-up errors."""
 
-from privtally.lab.advise import Expected, Question, recommend
+import pytest
+
+from privtally.lab.advise import recommend, worst_ratios
+from privtally.lab.expectation import Expected, Question
 from privtally.names import MechanismName
 
 
@@ -40,3 +43,8 @@ def test_a_second_phase_must_earn_its_trouble() -> None:
     rows = [row("spl", 0.3, 0.3), row("corr-rr", 0.295, 0.295)]
     assert recommend(rows, asked(0.5)).mechanism == "spl"
     assert recommend([rows[0], row("corr-rr", 0.2, 0.2)], asked(0.5)).mechanism == "corr-rr"
+
+
+def test_how_far_behind_is_where_it_is_most_behind() -> None:
+    assert worst_ratios([row("spl", 0.1, 0.3), row("rs-fd", 0.2, 0.2)]) == pytest.approx([1.5, 2])
+    assert worst_ratios([row("spl", 0.1, 0.3)]) == [1]

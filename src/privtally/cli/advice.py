@@ -22,7 +22,7 @@ from privtally.errors import CampaignError
 from privtally.names import MAX_PIVOT_GUESS
 
 if TYPE_CHECKING:
-    from privtally.lab.advise import Expected, Question
+    from privtally.lab.expectation import Expected, Question
 
 
 def advise(
@@ -49,6 +49,8 @@ def advise(
     from privtally.files import read_schema, write_bytes
     from privtally.lab import advise as lab
     from privtally.lab.drawing import draw_advice
+    from privtally.lab.expectation import Expectation, Question, at_best_share
+    from privtally.lab.prior import PRIOR, populations
     from privtally.plan import check_epsilon
     from privtally.table import open_table
 
@@ -64,16 +66,17 @@ def advise(
         picture.check_picture_path(plot)
     the_schema = read_schema(schema)
     if pilot is None:
-        people = lab.populations(the_schema, seed)
+        people = populations(the_schema, seed)
     else:
         with open_table(pilot, the_schema) as table, progress("Reading", file_size(pilot)) as advance:
             people = [table.read_all(advance)]
-    question = lab.Question(users, epsilon, max_pivot_guess, runs, seed)
+    question = Question(users, epsilon, max_pivot_guess, runs, seed)
     cores = workers or os.cpu_count() or 1
-    with progress("Simulating", len(lab.plan_work(people, question))) as advance:
-        rows = lab.expect(people, question, workers=cores, advance=advance)
+    expectation = Expectation(people, question)
+    with progress("Simulating", expectation.steps) as advance:
+        rows = expectation.rows(cores, advance)
     chosen = lab.recommend(rows, question)
-    rows = lab.at_best_share(rows)
+    rows = at_best_share(rows)
     result: dict[str, Any] = {
         "recommendation": _sentence(chosen, rows, question),
         "mechanism": chosen.mechanism,
@@ -81,7 +84,7 @@ def advise(
         "phase1_share": chosen.phase1_share,
         "expected_error": chosen.error,
         "expected": [row.body() for row in rows],
-        "prior": lab.PRIOR if pilot is None else "the pilot data",
+        "prior": PRIOR if pilot is None else "the pilot data",
     }
     if want_error is not None:
         with busy("Searching"):
