@@ -1,16 +1,18 @@
 """What no estimator can do: the least error of Corr-RR with two yes-or-no questions and a hidden pivot.
 
-`python -m benchmarks.bounds [--runs 2000] [--seed 1] [--workers 2] [--guide docs/guide]`
+`python -m benchmarks.bounds [--runs 4000] [--seed 1] [--workers 2] [--guide docs/guide]`
 
 Frequencies are drawn from Dirichlet(1) in every run, and the estimate is the Bayes estimate for exactly that law, from
 both phases' whole reports, a tenth of the people being in Phase I. No other has a smaller mean squared error. It is put
-next to RS+FD and to RS+RFD, which does not hide the pivot, on people of the same law.
+next to RS+FD and to RS+RFD, which does not hide the pivot, and to Corr-RR as `privtally` learns and estimates it, on
+people of the same law.
 """
 
 import argparse
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,17 +26,19 @@ from privtally.lab.parallel import run_jobs
 from privtally.lab.population import marginals
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import copy_matrix, pivot_whole, private_pivots, spl_one_way
+from privtally.names import Method
 from privtally.schema import Records
 
 Floats = NDArray[np.float64]
 
-POINTS = ((200, 2.0), (2_000, 1.0), (2_000, 2.0), (20_000, 0.5), (20_000, 1.0), (200_000, 0.5))
+POINTS = ((200, 2.0), (2_000, 1.0), (2_000, 2.0), (20_000, 0.5), (20_000, 1.0), (200_000, 0.1), (200_000, 0.5))
 COPIES = (0.4, 0.45, 0.5, 0.55, 0.6)
 STEPS = 120
 """The law of the frequencies is summed over so many places for each of the two."""
-BASELINES: dict[str, tuple[Campaign, Any]] = {
+MEASURED: dict[str, tuple[Campaign, Method]] = {
     "RS+FD": (("rs-fd", None), "unbiased"),
     "RS+RFD": (("rs-rfd", None), "paper"),
+    "Corr-RR, ours": (("corr-rr", "robust"), "pooled"),
 }
 
 
@@ -72,11 +76,11 @@ def _reports(private: Floats, copy_probability: float) -> Floats:
     return pairs.reshape(len(private), 4)
 
 
-def baseline_error(people: int, epsilon: float, name: str, runs: int, seed: int) -> float:
-    """The mean squared error of a baseline, projected, on people of the same law."""
+def measured_error(people: int, epsilon: float, name: str, runs: int, seed: int) -> float:
+    """The mean squared error of a campaign, projected, on people of the same law."""
     cell = Cell("independent", UNLIKE, 2, 2, 0.0, people, epsilon)
-    campaign, method = BASELINES[name]
-    generator, source = _generator(name, people, epsilon, seed), seeded(seed)
+    campaign, method = MEASURED[name]
+    generator, source = _generator("measured", people, epsilon, seed), seeded(seed)
     errors = []
     for _ in range(runs):
         codes, law = cell.draw(generator)
@@ -90,37 +94,42 @@ def _generator(*names: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(repr(names).encode()).digest()))
 
 
+def _run(what: str, work: Callable[..., float], jobs: Sequence[tuple[Any, ...]], workers: int) -> list[float]:
+    def advance(done: int) -> None:
+        print(f"\r{done} of {len(jobs)} {what}", end="", file=sys.stderr, flush=True)
+
+    found: list[float] = run_jobs(work, jobs, workers, advance)
+    print(file=sys.stderr)
+    return found
+
+
 def main() -> int:
     """Compute the bounds and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--runs", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the table of accuracy.md there")
     options = parser.parse_args()
     rest = (options.runs, options.seed)
-    least = run_jobs(
-        least_error, [(*point, p, *rest) for point in POINTS for p in COPIES], options.workers, lambda _: None
-    )
-    others = run_jobs(
-        baseline_error,
-        [(*point, name, *rest) for point in POINTS for name in BASELINES],
-        options.workers,
-        lambda _: None,
+    least = _run("bounds", least_error, [(*point, p, *rest) for point in POINTS for p in COPIES], options.workers)
+    others = _run(
+        "campaigns", measured_error, [(*point, name, *rest) for point in POINTS for name in MEASURED], options.workers
     )
     lines = [
         f"{options.runs:,} runs a number; the relative standard error of each is about {1 / options.runs**0.5:.1%}.",
         "",
-        "| people | ε | RS+FD | RS+RFD | least error, pivot hidden | at p = | least / better of the two |",
-        "|---|---|---|---|---|---|---|",
+        f"| people | ε | {' | '.join(MEASURED)} | least error, pivot hidden | at p = "
+        "| least / better of RS+FD and RS+RFD | ours / better of RS+FD and RS+RFD |",
+        "|---" * (len(MEASURED) + 6) + "|",
     ]
     for place, (people, epsilon) in enumerate(POINTS):
         errors = least[place * len(COPIES) : (place + 1) * len(COPIES)]
         best = int(np.argmin(errors))
-        theirs = others[place * len(BASELINES) : (place + 1) * len(BASELINES)]
+        *theirs, ours = others[place * len(MEASURED) : (place + 1) * len(MEASURED)]
         lines.append(
-            f"| {people:,} | {epsilon:g} | {theirs[0]:.2e} | {theirs[1]:.2e} | {errors[best]:.2e} | {COPIES[best]:g} "
-            f"| {errors[best] / min(theirs):.2f} |"
+            f"| {people:,} | {epsilon:g} | {' | '.join(f'{error:.2e}' for error in (*theirs, ours))} "
+            f"| {errors[best]:.2e} | {COPIES[best]:g} | {errors[best] / min(theirs):.2f} | {ours / min(theirs):.2f} |"
         )
     print("\n".join(lines))
     if options.guide is not None:

@@ -3,6 +3,7 @@
 import pytest
 
 from privtally.lab.advise import recommend, worst_ratios
+from privtally.lab.drawing import draw_advice
 from privtally.lab.expectation import Expected, Question
 from privtally.names import MechanismName
 
@@ -48,3 +49,14 @@ def test_a_second_phase_must_earn_its_trouble() -> None:
 def test_how_far_behind_is_where_it_is_most_behind() -> None:
     assert worst_ratios([row("spl", 0.1, 0.3), row("rs-fd", 0.2, 0.2)]) == pytest.approx([1.5, 2])
     assert worst_ratios([row("spl", 0.1, 0.3)]) == [1]
+
+
+@pytest.mark.parametrize("errors", [(0.09, 0.04), (0.2, 0.001), (0.061, 0.055)])
+def test_errors_can_be_read_from_the_picture(errors: tuple[float, float]) -> None:
+    """At least two plain numbers stand at the axis, however near the errors are to each other."""
+    pytest.importorskip("matplotlib")
+    curves = {"spl": list(zip((0.5, 2.0), errors, strict=True))}
+    axis = draw_advice(curves, curves, 1.0).axes[0]
+    low, high = axis.get_ylim()
+    shown = [float(label.get_text()) for label in axis.get_yticklabels() if low <= label.get_position()[1] <= high]
+    assert len(shown) >= 2

@@ -183,6 +183,7 @@ PAPER_NAMES = {"spl": "SPL", "rs-fd": "RS+FD", "corr-rr": "Corr-RR", "smp": "SMP
 def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figure":
     """Expected errors against the budget, and at the budget that was asked about against the pivot's secrecy."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
@@ -190,13 +191,16 @@ def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figur
         for name, points in curves.items():
             axis.plot(*zip(*points, strict=True), label=name, markersize=5, **STYLES[PAPER_NAMES[name]])
         axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+        axis.yaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_formatter("{x:g}")
         axis.grid(color="#d9d9d9", linewidth=0.6)
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
     left.set_xscale("log")
     budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
     left.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
-    left.minorticks_off()
+    left.xaxis.set_minor_locator(NullLocator())
     left.set_xlabel("budget ε")
     left.set_ylabel("expected error of a frequency")
     right.set_xlabel(f"how often an observer may name the pivot, at ε = {epsilon:g}")
