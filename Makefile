@@ -52,6 +52,6 @@ clean:
 	rm -rf $(VENV) build
 
 accuracy: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --part 0.05 --runs 6 --confirm 18 --settle 90 --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide

@@ -36,7 +36,7 @@ from privtally.errors import EstimateError
 from privtally.estimation import Phase, estimate
 from privtally.lab.advise import recommend
 from privtally.lab.datasets import data_directory, load_dataset
-from privtally.lab.expectation import COMPARED, LOOKED_AT, Expectation, Expected, Question
+from privtally.lab.expectation import COMPARED, LOOKED_AT, SHARES, Expectation, Expected, Question
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Synthetic
 from privtally.lab.prior import populations
@@ -141,6 +141,12 @@ def name_of(campaign: Campaign, method: str) -> str:
     return f"{mechanism} {rule} {method}" if rule else f"{mechanism} {method}"
 
 
+def name_at(share: float) -> str:
+    """A key for what advice may choose: Corr-RR by the default rule and method with this share in Phase I."""
+    usual = name_of(campaign_of("corr-rr"), "pooled")
+    return usual if share == PHASE1_SHARE else f"{usual}, {share:.0%} in Phase I"
+
+
 def phases_of(
     campaign: Campaign,
     records: Records,
@@ -214,14 +220,19 @@ def run_cell(cell: Cell, runs: int, seed: int, advice: Advice) -> dict[str, Any]
             for method in methods:
                 name = name_of(campaign, method)
                 errors.setdefault(name, []).append(score(phases, method, truth, law, covered.setdefault(name, [])))
+        for share in SHARES:
+            if share != PHASE1_SHARE:
+                phases = phases_of(campaign_of("corr-rr"), people, cell.epsilon, source, share)
+                errors.setdefault(name_at(share), []).append(score(phases, "pooled", truth, law, []))
         for name, advised in advice.items():
-            campaign = campaign_of(advised.mechanism)
-            if advised.mechanism in TWO_PHASE:
-                share = advised.phase1_share or PHASE1_SHARE
-                phases = phases_of(campaign, people, cell.epsilon, source, share, SECRECY[name])
-                error = score(phases, "pooled", truth, law, [])
-            else:
+            campaign, chosen = campaign_of(advised.mechanism), advised.phase1_share
+            if chosen is None:
                 error = errors[name_of(campaign, "pooled")][-1]
+            elif SECRECY[name] == MAX_PIVOT_GUESS:
+                error = errors[name_at(chosen)][-1]
+            else:
+                phases = phases_of(campaign, people, cell.epsilon, source, chosen, SECRECY[name])
+                error = score(phases, "pooled", truth, law, [])
             errors.setdefault(name, []).append(error)
     return {
         "cell": asdict(cell),
@@ -268,7 +279,7 @@ COMPARISONS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "robust / SMP pooled": ("corr-rr robust pooled", ("smp pooled",)),
     "advised / best of SPL, RS+FD, RS+RFD": ("advised", ("spl unbiased", "rs-fd unbiased", "rs-rfd paper")),
-    "advised / best that may be advised": ("advised", ("spl pooled", "rs-fd pooled", "corr-rr robust pooled")),
+    "advised / best that may be advised": ("advised", ("spl pooled", "rs-fd pooled", *map(name_at, SHARES))),
     "advised, pivot known / SMP pooled": ("advised, pivot known", ("smp pooled",)),
 }
 
@@ -481,12 +492,23 @@ HOW = ("runs", "confirm", "settle", "seed")
 """What decides a cell's numbers, besides the code."""
 
 
+def code_digest() -> str:
+    """Of all code that a cell's numbers may depend on."""
+    here = Path(__file__)
+    digest = hashlib.sha256()
+    for path in (here, *sorted((here.parents[1] / "src").rglob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def read_study(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """A study that was written with the same options."""
+    """A study that the same code wrote with the same options."""
     found: dict[str, Any] = json.loads(path.read_text())
-    other = [f"--{name} {found[name]}" for name in HOW if found[name] != getattr(options, name)]
+    other = [f"--{name} {found.get(name)}" for name in HOW if found.get(name) != getattr(options, name)]
     if other:
         raise SystemExit(f"{path} was written with {', '.join(other)}: give the same, or leave out --resume")
+    if found.get("code") != code_digest():
+        raise SystemExit(f"{path} was written by other code: leave out --resume, and all cells are run")
     return found
 
 
@@ -494,12 +516,12 @@ def main() -> int:
     """Run the study and write what it found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=0.05)
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--confirm", type=int, default=0)
-    parser.add_argument("--settle", type=int, default=0)
+    parser.add_argument("--runs", type=int, default=6)
+    parser.add_argument("--confirm", type=int, default=18)
+    parser.add_argument("--settle", type=int, default=90)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--resume", type=Path, help="a smaller part that the same code wrote: its cells are kept")
+    parser.add_argument("--resume", type=Path, help="what the same code wrote for a smaller part: its cells are kept")
     parser.add_argument("--output", type=Path)
     parser.add_argument(
         "--guide", type=Path, help="docs/guide: rewrite the tables and the picture of accuracy.md there"
@@ -527,6 +549,7 @@ def main() -> int:
         print(f"{row['dataset']} ε = {row['epsilon']:g}: published {row['published']:.2e}; {ours}")
     content = {
         **{name: getattr(options, name) for name in ("part", *HOW)},
+        "code": code_digest(),
         "summary": summary,
         "coverage": coverage,
         "real": real,
