@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,27 @@ def test_people_who_all_answer_alike_and_few_people_are_no_special_case(program:
     result = program(*words, "--want-error", 10, "--json").json()
     assert result["wanted"]["users"] <= 40
     assert program(*words, "--want-error", 1e-9, "--json").json()["wanted"]["users"] is None
+
+
+def yes_or_no(questions: int) -> None:
+    attributes = [{"name": f"q{own}", "labels": ["no", "yes"]} for own in range(questions)]
+    Path("yes-or-no.json").write_text(json.dumps({"attributes": attributes}))
+
+
+def test_where_hiding_is_free_it_is_said_to_be(program: Program) -> None:
+    yes_or_no(2)
+    words = ("--users", 2_000, "--runs", 1, "--workers", 1)
+    assert "hiding it costs nothing." in program("advise", "-s", "yes-or-no.json", *words, "-e", 6).out
+    assert "times the people." in " ".join(program("advise", "-s", "yes-or-no.json", *words, "-e", 0.5).out.split())
+
+
+def test_an_error_out_of_reach_is_said_to_be(program: Program, schema: Path) -> None:
+    words = ("advise", "-s", schema, "--users", 2_000_000, "-e", 20, "--runs", 1, "--workers", 1, "--want-error", 1e-9)
+    shown = " ".join(program(*words).out.split())
+    assert "takes more than 2,000,000 people at ε = 20, or more than ε = 20 with 2,000,000 people." in shown
+
+
+def test_where_nothing_fits_the_reason_is_given(program: Program) -> None:
+    yes_or_no(18)
+    said = refused(program, "advise", "-s", "yes-or-no.json", "--users", 20_000_000, "-e", 1)
+    assert "no mechanism can ask these people these questions (spl: " in said

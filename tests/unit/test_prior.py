@@ -75,29 +75,31 @@ def errors(attributes: int, size: int, shared_part: float) -> Floats:
     return np.array(found)
 
 
-COSTS = [(2, 2, 1.23, 1.39), (2, 4, 1.02, 1.14), (2, 8, 1.0, 1.07), (4, 4, 1.0, 1.65)]
+SHARE = 0.1
+COSTS = [(2, 2, 1.22, 1.23), (2, 4, 1.02, 1.11), (2, 8, 0.92, 1.04)]
 """Attributes, labels, the most next to the unbiased estimate, the most next to the better of that and the paper's."""
 
 
 @pytest.mark.parametrize(("attributes", "size", "most", "most_to_better"), COSTS)
 def test_pulling_costs_little(attributes: int, size: int, most: float, most_to_better: float) -> None:
-    """With d attributes and even fills the paper's estimator is 1/d of the unbiased one."""
+    """With small budgets a report tells as much in Phase I as in Phase II. The paper's estimate takes the phases
+    in proportion to their people, Phase II's with even fills being 1/d of the unbiased one.
+    """
     everything = attributes * (size - 1)
-    better = np.minimum(everything, (everything + (attributes - 1) ** 2 * RADII**2) / attributes**2)
-    for shared_part in (0, 1 / attributes, 1):
-        found = errors(attributes, size, shared_part)
-        assert (found / everything).max() < most
-        assert (found / better).max() < most_to_better
-        assert found[0] < 0.35 * everything
+    noise = everything * (SHARE + (1 - SHARE) / attributes**2)
+    better = np.minimum(everything, noise + ((1 - SHARE) * (1 - 1 / attributes) * RADII) ** 2)
+    found = [errors(attributes, size, shared_part) for shared_part in (0, 1 / attributes, 1)]
+    assert most - 0.01 < (np.array(found) / everything).max() < most
+    assert most_to_better - 0.01 < (np.array(found) / better).max() < most_to_better
+    assert found[0][0] < 0.35 * everything
 
 
 def test_the_guide_states_these_costs() -> None:
     page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
     plain = " ".join(page.split())
-    (_, _, first, one), (_, _, second, two), (_, _, third, three), (_, _, _, four) = COSTS
+    (_, _, first, one), (_, _, second, two), (_, _, third, three) = COSTS
     assert f"at most {one} times the better of the two with two labels, {two} with four and {three} with eight" in plain
     assert f"at most {first:.2f}, {second:.2f} and {third:.2f} times the unbiased estimate" in plain
-    assert f"{four} times the better one" in plain
 
 
 def least_excess(radii: Floats, weights: Floats, limit: Floats, directions: int = 2) -> float:
@@ -110,19 +112,6 @@ def least_excess(radii: Floats, weights: Floats, limit: Floats, directions: int 
     best = ((before * radii)[:, None] * law * turned).sum(axis=0) / (before[:, None] * law).sum(axis=0)
     risk = (law * (best**2 - 2 * best * turned * radii[:, None])).sum(axis=1) + radii**2
     return float((weights * risk / limit).sum())
-
-
-def test_two_questions_with_two_labels_are_out_of_reach() -> None:
-    """The bounds in docs/guide/accuracy.md, from three sizes of differences in units of noise."""
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
-    stated = re.search(r"at least ([\d.]+) times the better of the two.*at least (\d+) % above", page, re.DOTALL)
-    assert stated is not None
-    radii, weights = np.array([1.13, 3.61, 6.0]), np.array([0.549, 0.375, 0.076])
-    alone = least_excess(radii, weights, np.minimum(2, (2 + radii**2) / 4))
-    assert float(stated[1]) <= alone < float(stated[1]) + 0.01
-    radii, weights = np.array([1.11, 3.58, 5.97]), np.array([0.523, 0.390, 0.087])
-    both = least_excess(radii, weights, np.minimum(1.05 * 2, 1.10 * (2 + radii**2) / 4))
-    assert int(stated[2]) <= (both - 1) * 100 < int(stated[2]) + 1
 
 
 def _known_apart(copied: float, epsilon: float, share: float) -> float:
@@ -156,10 +145,13 @@ def better_of_paper_and_unbiased(copied: float, epsilon: float, share: float, ra
     return np.asarray(np.minimum(unbiased, as_published) / least)
 
 
-@pytest.mark.parametrize(("deviations", "better"), [(0, "paper"), (1, "paper"), (100, "unbiased")])
-def test_the_better_of_the_two_is_that_of_the_estimators(deviations: float, better: str) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "deviations", "better"),
+    [(0.95, 0, "paper"), (0.95, 1, "paper"), (0.95, 100, "unbiased"), (0.5, 0, "paper"), (0.5, 100, "unbiased")],
+)
+def test_the_better_of_the_two_is_that_of_the_estimators(wanted: float, deviations: float, better: str) -> None:
     """The formula above against what the product's own estimators make of reports that are as frequent as expected."""
-    people, share, copied, epsilon = 10**10, 0.1, nearest_probability(0.95), 0.3
+    people, share, copied, epsilon = 10**10, SHARE, nearest_probability(wanted), 0.3
     first = design(schema_of((2, 2)), epsilon, "corr-rr")
     second = msgspec.structs.replace(
         first, phase=2, mechanism="corr-rr", copy_probability=((1.0, copied), (copied, 1.0))
@@ -186,13 +178,28 @@ def test_the_better_of_the_two_is_that_of_the_estimators(deviations: float, bett
     assert errors[better] == pytest.approx(expected, rel=0.03)
 
 
+def test_even_fills_are_out_of_reach() -> None:
+    """The bounds in docs/guide/accuracy.md, from three sizes of differences in units of noise."""
+    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    stated = re.search(r"at least ([\d.]+) times the better of the two.*at least (\d+) % above", page, re.DOTALL)
+    assert stated is not None
+    radii, weights = np.array([1.25, 3.72, 6.1]), np.array([0.552, 0.366, 0.082])
+    alone = least_excess(radii, weights, better_of_paper_and_unbiased(0.5, 2.0, SHARE, radii))
+    assert float(stated[1]) <= alone < float(stated[1]) + 0.01
+    radii, weights = np.array([1.23, 3.68, 6.06]), np.array([0.508, 0.390, 0.102])
+    rs_fd = 2 * _known_apart(0.5, 0.1, SHARE) / _known_apart(0.5, 0.1, 0)
+    better = better_of_paper_and_unbiased(0.5, 0.1, SHARE, radii)
+    both = least_excess(radii, weights, np.minimum(1.05 * rs_fd, 1.10 * better))
+    assert int(stated[2]) <= (both - 1) * 100 < int(stated[2]) + 1
+
+
 def test_copies_near_one_are_out_of_reach() -> None:
     """The bound in docs/guide/accuracy.md for Corr-RR that copies 95 times in 100, from two differences."""
     page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
     stated = re.search(r"told\s+what the attributes share, has somewhere at least ([\d.]+) times", page)
     assert stated is not None
     radii, weights = np.array([1e-6, 2.63]), np.array([0.324, 0.676])
-    limit = better_of_paper_and_unbiased(0.95, 0.3, 0.1, radii)
+    limit = better_of_paper_and_unbiased(0.95, 0.3, SHARE, radii)
     assert float(stated[1]) <= least_excess(radii, weights, limit, directions=1) < float(stated[1]) + 0.01
 
 

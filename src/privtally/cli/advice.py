@@ -104,7 +104,8 @@ def advise(
     out.print(f"Over {result['prior']}." if pilot is None else "Over the pilot data.")
     out.print(result["recommendation"])
     if want_error is not None:
-        out.print(_say_needed(question, want_error, *needed))
+        tried = max(lab.MOST_PEOPLE, users), max(lab.MOST_EPSILON, epsilon)
+        out.print(_say_needed(question, want_error, needed, tried))
 
 
 def _sentence(chosen: "Expected", rows: "list[Expected]", question: "Question") -> str:
@@ -113,10 +114,8 @@ def _sentence(chosen: "Expected", rows: "list[Expected]", question: "Question") 
     open_one = next((row for row in rows if row.mechanism == "smp" and row.method == "pooled"), None)
     if question.max_pivot_guess < 1 and open_one is not None:
         ratio = (chosen.error / open_one.error) ** 2
-        text += (
-            f"; smp, which says which answer it gives, would have {open_one.error:.4f}: hiding it costs about "
-            f"{ratio:.1f} times the people"
-        )
+        cost = "nothing" if ratio <= 1 else f"about {ratio:.1f} times the people"
+        text += f"; smp, which says which answer it gives, would have {open_one.error:.4f}: hiding it costs {cost}"
     return text + "."
 
 
@@ -132,9 +131,12 @@ def _print_expected(rows: "list[Expected]") -> None:
     out.print(table)
 
 
-def _say_needed(question: "Question", wanted: float, users: int | None, epsilon: float | None) -> str:
-    people = "no number of people up to a million" if users is None else f"about {users:,} people"
-    budget = "no budget up to 16" if epsilon is None else f"about ε = {epsilon:g}"
+def _say_needed(
+    question: "Question", wanted: float, needed: tuple[int | None, float | None], tried: tuple[int, float]
+) -> str:
+    users, epsilon = needed
+    people = f"more than {tried[0]:,} people" if users is None else f"about {users:,} people"
+    budget = f"more than ε = {tried[1]:g}" if epsilon is None else f"about ε = {epsilon:g}"
     return (
         f"An error of {wanted:g} takes {people} at ε = {question.epsilon:g}, "
         f"or {budget} with {question.users:,} people."

@@ -21,7 +21,8 @@ GuessOption = Annotated[
     float,
     typer.Option(
         "--max-pivot-guess",
-        help="How often an observer may name the answer that was randomised (rule robust; 1: it may be known).",
+        help="How often an observer who knows nothing of the answers may name the one that was randomised "
+        "(rule robust; 1: it may be known).",
     ),
 ]
 RunsOption = Annotated[int, typer.Option("--runs", help="How many times every campaign is simulated.")]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from privtally.lab.expectation import COMPARED, DRAWS, LOOKED_AT, Expectation, Expected, Question, fits
+from privtally.lab.expectation import COMPARED, DRAWS, LOOKED_AT, Expectation, Expected, Question, refusal
 from privtally.learning import USUAL_PHASE1_SHARE
 from privtally.names import TWO_PHASE, MechanismName
 from privtally.plan import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -88,7 +88,7 @@ def by_secrecy(people: Sequence[Records], question: Question, workers: int) -> C
     least = 1 / len(people[0].schema.attributes)
     others = _pooled_errors(people, question, ("spl", "rs-fd", "smp"), workers)
     curves = {mechanism: [(1.0 if mechanism == "smp" else least, error)] for mechanism, error in others.items()}
-    if fits(people[0], question, "corr-rr"):
+    if refusal(people[0], question, "corr-rr") is None:
         guesses = sorted({least, *(guess for guess in GUESSES if guess > least)})
         asked = [replace(question, max_pivot_guess=guess) for guess in guesses]
         errors = [_pooled_errors(people, each, ["corr-rr"], workers)["corr-rr"] for each in asked]

@@ -150,22 +150,24 @@ def _attempts(
 ) -> list[Attempt]:
     """Every mechanism that can ask these people these questions, with every share of Phase I."""
     tried: list[Attempt] = []
-    for mechanism in mechanisms:
-        if fits(records, question, mechanism):
+    refusals = {mechanism: refusal(records, question, mechanism) for mechanism in mechanisms}
+    for mechanism, refused in refusals.items():
+        if refused is None:
             tried += [(mechanism, share) for share in (shares if mechanism in TWO_PHASE else (None,))]
     if not tried:
-        raise CampaignError("no mechanism can ask these people these questions")
+        mechanism, refused = next(iter(refusals.items()))
+        raise CampaignError(f"no mechanism can ask these people these questions ({mechanism}: {refused})")
     return tried
 
 
-def fits(records: Records, question: Question, mechanism: MechanismName) -> bool:
-    """Whether the mechanism can ask these people these questions."""
+def refusal(records: Records, question: Question, mechanism: MechanismName) -> PrivtallyError | None:
+    """Why the mechanism cannot ask these people these questions, if it cannot."""
     try:
         for share in SHARES:
             check_possible(_study(records, question, 0, share), mechanism, question.epsilon)
-    except PrivtallyError:
-        return False
-    return True
+    except PrivtallyError as error:
+        return error
+    return None
 
 
 def _variant(mechanism: MechanismName) -> Variant:
