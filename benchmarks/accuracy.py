@@ -355,12 +355,12 @@ def run_real(name: str, epsilon: float, runs: int, seed: int, directory: Path) -
     }
 
 
-def _surely(row: dict[str, Any], title: str) -> float:
-    """A comparison less two of its standard errors."""
+def uncertainty(row: dict[str, Any], title: str) -> float:
+    """The standard error of a comparison."""
     ours, theirs = COMPARISONS[title]
     best = min(theirs, key=lambda other: row["mse"][other])
     error = np.hypot(*(row["spread"][name] / row["mse"][name] for name in (ours, best)))
-    return ratio(row, title) * float(1 - 2 * error)
+    return ratio(row, title) * float(error)
 
 
 def _above(rows: Sequence[dict[str, Any]], title: str) -> str:
@@ -371,7 +371,23 @@ def _above(rows: Sequence[dict[str, Any]], title: str) -> str:
     if not above:
         return text
     shapes = ", ".join(f"{many} at {d} × {k}" for (d, k), many in sorted(found.items()))
-    return f"{text}: {shapes}; {sum(_surely(row, title) > LIMITS[title] for row in above)} by two standard errors"
+    surely = sum(ratio(row, title) - 2 * uncertainty(row, title) > LIMITS[title] for row in above)
+    return f"{text}: {shapes}; {surely} by two standard errors"
+
+
+def _cells_above(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for every cell above a limit, the worst of each comparison first."""
+    lines = []
+    for title, limit in LIMITS.items():
+        for row in sorted(rows, key=lambda row: -ratio(row, title)):
+            if ratio(row, title) > limit:
+                cell = Cell(**row["cell"])
+                named = f"{cell.kind}, {cell.marginals}" + (f", ρ = {cell.correlation:g}" if cell.correlation else "")
+                asked = f"{cell.attributes} × {cell.size}, {cell.people:,}, {cell.epsilon:g}"
+                lines.append(
+                    f"| {title} | {named} | {asked} | {ratio(row, title):.2f} ± {uncertainty(row, title):.2f} |"
+                )
+    return lines
 
 
 def page(content: dict[str, Any]) -> str:
@@ -390,8 +406,12 @@ def page(content: dict[str, Any]) -> str:
         "|---|---|---|---|",
     ]
     for title, found in content["summary"].items():
-        above = "" if title not in LIMITS else _above(content["cells"], title)
-        lines.append(f"| {title} | {found['geometric_mean']:.2f} | {found['worst']:.2f} | {above} |")
+        many = "" if title not in LIMITS else _above(content["cells"], title)
+        lines.append(f"| {title} | {found['geometric_mean']:.2f} | {found['worst']:.2f} | {many} |")
+    above = _cells_above(content["cells"])
+    if above:
+        lines += ["", "Every cell above a limit, with one standard error:", ""]
+        lines += ["| comparison | population | questions × labels, people, ε | ratio |", "|---|---|---|---|", *above]
     lines += ["", "| 95 % intervals of | hold the population's frequency |", "|---|---|"]
     lines += [f"| {method} | {share:.1%} |" for method, share in content["coverage"].items()]
     if content["real"]:
