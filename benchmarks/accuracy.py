@@ -1,6 +1,6 @@
 """The study grid: every mechanism and method on the same people, all projected to the simplex.
 
-`python -m benchmarks.accuracy [--part 0.05] [--runs 6] [--confirm 18] [--settle 90] [--seed 1] [--resume study.json]
+`python -m benchmarks.accuracy [--part 0.1] [--runs 6] [--confirm 18] [--settle 90] [--seed 1] [--resume study.json]
 [--output study.json]`
 
 Cells are SynA and SynB × (X1 / uncopied) × d × k × ρ × n × ε, and unlike attributes whose frequencies are drawn from
@@ -535,7 +535,7 @@ def read_study(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 def main() -> int:
     """Run the study and write what it found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", type=float, default=0.05)
+    parser.add_argument("--part", type=float, default=0.1)
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--confirm", type=int, default=18)
     parser.add_argument("--settle", type=int, default=90)
