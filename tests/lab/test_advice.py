@@ -1,8 +1,10 @@
 """Which campaign is recommended, from made-up errors."""
 
+from pathlib import Path
+
 import pytest
 
-from privtally.lab.advise import recommend, worst_ratios
+from privtally.lab.advise import SECOND_PHASE, recommend, worst_ratios
 from privtally.lab.drawing import draw_advice
 from privtally.lab.expectation import Expected, Question
 from privtally.names import MechanismName
@@ -60,3 +62,14 @@ def test_errors_can_be_read_from_the_picture(errors: tuple[float, float]) -> Non
     low, high = axis.get_ylim()
     shown = [float(label.get_text()) for label in axis.get_yticklabels() if low <= label.get_position()[1] <= high]
     assert len(shown) >= 2
+
+
+def test_the_documents_state_what_a_second_phase_costs() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    cost = f"{SECOND_PHASE - 1:.0%}".replace("%", " %")
+    for name, words in (
+        ("guide/accuracy.md", f"counts as {cost} further behind"),
+        ("reference/commands.md", f"counting as {cost} further behind"),
+        ("decisions/0011-advice-with-the-same-noise.md", f"charged {cost} for their trouble"),
+    ):
+        assert words in " ".join((docs / name).read_text().split()), name

@@ -184,6 +184,8 @@ def test_even_fills_are_out_of_reach() -> None:
     stated = re.search(r"at least ([\d.]+) times the better of the two.*at least (\d+) % above", page, re.DOTALL)
     assert stated is not None
     radii, weights = np.array([1.25, 3.72, 6.1]), np.array([0.552, 0.366, 0.082])
+    taken = "{:g}, {:g} and {:g} times the noise, with weights {:g}, {:g} and {:g}".format(*radii, *weights)
+    assert taken in " ".join(page.split())
     alone = least_excess(radii, weights, better_of_paper_and_unbiased(0.5, 2.0, SHARE, radii))
     assert float(stated[1]) <= alone < float(stated[1]) + 0.01
     radii, weights = np.array([1.23, 3.68, 6.06]), np.array([0.508, 0.390, 0.102])
@@ -199,6 +201,7 @@ def test_copies_near_one_are_out_of_reach() -> None:
     stated = re.search(r"told\s+what the attributes share, has somewhere at least ([\d.]+) times", page)
     assert stated is not None
     radii, weights = np.array([1e-6, 2.63]), np.array([0.324, 0.676])
+    assert "one of {:g} times the noise with weights {:g} and {:g}".format(radii[1], *weights) in " ".join(page.split())
     limit = better_of_paper_and_unbiased(0.95, 0.3, SHARE, radii)
     assert float(stated[1]) <= least_excess(radii, weights, limit, directions=1) < float(stated[1]) + 0.01
 

@@ -16,7 +16,7 @@ from privtally.schema import Records
 
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 
-HIDDEN: tuple[MechanismName, ...] = ("spl", "rs-fd", "corr-rr")
+HIDDEN = tuple(mechanism for mechanism in COMPARED if mechanism != "smp")
 """What may be recommended while the pivot is to stay hidden: how well it can be guessed is bounded beforehand."""
 SECOND_PHASE = 1.03
 """How much further behind the best a campaign of one phase may be than one of two to be preferred to it."""
