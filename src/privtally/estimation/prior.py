@@ -2,8 +2,8 @@
 
 What is seen of a difference is the difference and noise. The noise's share of that, λ = noise / (noise + variance),
 decides how far an estimate is pulled, so that the prior is stated for λ: heavy towards 0, where large differences are
-left alone (Strawderman's prior), and in many directions with a part at 1 − 1/d. A prior stated for frequencies would
-be bold with few reports and timid with many.
+left alone (Strawderman's prior), in many directions with a part at 1 − 1/d, and for differences between attributes that
+share something with a part at 1. A prior stated for frequencies would be bold with few reports and timid with many.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,13 @@ STEPS_BELOW = 3
 """How many variances above 0 are smaller than the noise."""
 HEAVY = 0.5
 """λ has a density in proportion to λ to minus this power."""
+ALIKE, HALF_AS_ALIKE = 0.45, 3
+"""How credible it is that attributes that share something have nothing of their own, with many labels to tell by, and
+the directions among an attribute's labels with which it is half as credible."""
+HEAVY_APART = 0.9
+"""λ's power for what attributes that share something have of their own, if they have any.
+
+Next to one power for all sizes, equal attributes are pulled together harder, and unlike ones are left alone more."""
 AS_PUBLISHED = 0.3
 """How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
 
@@ -103,7 +110,10 @@ def prior(attributes: int, everything: Seen, shared: Seen | None, own: Seen | No
         alone_weights[1 + np.argmin(np.abs(np.log(alone[1:])))] += ARBITRARY
         return Prior(np.zeros(len(alone)), alone, alone_weights)
     common, common_weights = variances(shared.noise, most)
-    apart, apart_weights = variances(own.noise, most)
+    apart, apart_weights = variances(own.noise, most, HEAVY_APART)
+    alike = ALIKE * shared.directions / (shared.directions + HALF_AS_ALIKE)
+    apart_weights *= 1 - alike
+    apart_weights[0] += alike
     both = (1 - part) * together * np.outer(common_weights, apart_weights)
     return Prior(
         shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(apart))]),
@@ -112,12 +122,12 @@ def prior(attributes: int, everything: Seen, shared: Seen | None, own: Seen | No
     )
 
 
-def variances(noise: float, most: float) -> tuple[Floats, Floats]:
-    """Variances of one part, and how credible each is."""
+def variances(noise: float, most: float, heavy: float = HEAVY) -> tuple[Floats, Floats]:
+    """Variances of one part, and how credible each is if λ has this power."""
     steps = max(0, int(np.floor(np.log(most / noise) / np.log(STEP) + 1e-9)))
     above = min(noise, most) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
     bounds = np.concatenate([[0.0], above / STEP**0.5, [above[-1] * STEP**0.5]])
     held = np.concatenate([[0.0], above])
-    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / np.maximum(held, 1.0) ** UNEVEN
+    weights = -np.diff((noise / (noise + bounds)) ** (1 - heavy)) / np.maximum(held, 1.0) ** UNEVEN
     weights /= weights.sum()
     return held, weights
