@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from privtally.counts import Counts
+from privtally.lab.collectors import from_tensor
 from privtally.mechanisms.base import Law
 from privtally.names import MechanismName
 from privtally.plan import Plan, phase_mechanism
@@ -113,6 +114,15 @@ def counts_of(tensor: np.ndarray) -> Counts:
         if one < two
     }
     return Counts("0" * 64, int(tensor.sum()), margins, None, pairs)
+
+
+def expected_counts(plan: Plan, answers: np.ndarray, people: float) -> Counts:
+    """Counts of whole reports that are as frequent as expected, answers having these joint frequencies."""
+    law = np.zeros(answers.shape)
+    for record in np.ndindex(answers.shape):
+        for report, chance in plan.sampler.law(record).items():
+            law[report] += answers[record] * float(chance)
+    return from_tensor(plan, np.round(law * people).astype(np.int64))
 
 
 def worst_ratio(laws: Sequence[Law]) -> Fraction:

@@ -16,10 +16,9 @@ from privtally.estimation.large import Group
 from privtally.estimation.large import prior_for as large_prior_for
 from privtally.estimation.pooled import Model
 from privtally.estimation.prior import ARBITRARY, AS_PUBLISHED, Prior, Seen, prior, variances
-from privtally.lab.collectors import from_tensor
 from privtally.plan import design
 from privtally.rounding import nearest_probability
-from tests.support import schema_of
+from tests.support import expected_counts, schema_of
 
 RADII = np.linspace(0, 9, 37)
 ANGLES = (np.arange(1000) + 0.5) / 1000 * np.pi
@@ -47,7 +46,7 @@ def labels_of(attributes: int, size: int) -> list[tuple[str, ...]]:
 def errors(attributes: int, size: int, shared: Floats, own: Floats) -> Floats:
     """The pooled estimate's squared error where what attributes share and what they have of their own is so large.
 
-    All directions have the same noise, which is small next to frequencies; the unit is that noise.
+    All directions have the same noise, a thousandth of Dirichlet(1)'s variance; the unit is that noise.
     """
     model = Model(labels_of(attributes, size))
     before = model.prior_for(np.eye(attributes * size) * 1e3 * size * (size + 1))
@@ -95,13 +94,13 @@ def test_pulling_costs_little(attributes: int, size: int, most: float, most_to_b
 
 
 @pytest.mark.parametrize(
-    ("attributes", "size", "least", "most"),
+    ("attributes", "size", "alike", "most"),
     [(2, 2, 0.91, 1.10), (2, 4, 0.65, 1.04), (2, 8, 0.53, 0.96), (4, 4, 0.30, 0.96)],
 )
-def test_alike_attributes_are_pulled_together(attributes: int, size: int, least: float, most: float) -> None:
+def test_alike_attributes_are_pulled_together(attributes: int, size: int, alike: float, most: float) -> None:
     """Next to the unbiased estimate, what they share being far from uniform: where they are alike, and at most."""
     found = errors(attributes, size, np.full(len(RADII), 9.0), RADII) / (attributes * (size - 1))
-    assert least - 0.01 < found[0] < least
+    assert alike - 0.01 < found[0] < alike
     assert most - 0.01 < found.max() < most
 
 
@@ -171,13 +170,10 @@ def test_the_better_of_the_two_is_that_of_the_estimators(wanted: float, deviatio
     # The squares of their four frequencies' distances from even ones sum to apart².
     apart = deviations * least**0.5
     answers = np.outer(*(np.array([0.5 + sign * apart / 2, 0.5 - sign * apart / 2]) for sign in (1, -1)))
-    phases = []
-    for plan, asked in ((first, share * people), (second, (1 - share) * people)):
-        law = np.zeros((2, 2))
-        for record in np.ndindex(2, 2):
-            for report, chance in plan.sampler.law(record).items():
-                law[report] += answers[record] * float(chance)
-        phases.append((plan, from_tensor(plan, np.round(law * asked).astype(np.int64))))
+    phases = [
+        (plan, expected_counts(plan, answers, asked))
+        for plan, asked in ((first, share * people), (second, (1 - share) * people))
+    ]
     errors = {}
     for method in ("unbiased", "paper"):
         found = estimate(phases, method).attributes.values()
@@ -225,16 +221,16 @@ def test_a_prior_is_one(noise: float) -> None:
     assert (np.diff(spread) > 0).all()
     assert spread[0] == 0
     assert 9 / 2.6 < spread[-1] <= 9.0000001
-    both = prior(4, Seen(12, noise), Seen(3, noise / 4), Seen(9, noise), 9)
+    both = prior(4, 1, Seen(12, noise), Seen(3, noise / 4), Seen(9, noise), 9)
     assert both.weights.sum() == pytest.approx(1)
     assert len(both.shared) == len(both.own) == len(both.weights)
 
 
-@pytest.mark.parametrize("attributes", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("attributes", [2, 3, 4, 6])
 def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
     """Even fills make it 1/d, which is right where the noise's share is 1 − 1/d; the grid has it to a factor of 1.6."""
     noise = 1e-3
-    found = prior(attributes, Seen(12, noise), Seen(3, noise), Seen(9, noise), 9)
+    found = prior(attributes, 1, Seen(12, noise), Seen(3, noise), Seen(9, noise), 9)
     alone = found.shared == 0
     marked = found.own[alone][np.argmax(found.weights[alone])]
     assert abs(np.log(marked * max(attributes - 1, 1) / noise)) < np.log(1.6)
@@ -244,7 +240,7 @@ def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
 @pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0, 1e6])
 def test_attributes_with_labels_of_their_own_may_well_be_arbitrary(noise: float) -> None:
     """The grid has the spread of Dirichlet(1) to a factor of 1.6."""
-    found = prior(3, Seen(12, noise), None, None, 9)
+    found = prior(3, 3, Seen(12, noise), None, None, 9)
     assert found.weights.sum() == pytest.approx(1)
     near = np.abs(np.log(np.maximum(found.own, 1e-12))) < np.log(1.6)
     assert found.weights[near].sum() > ARBITRARY
@@ -256,6 +252,17 @@ def test_nothing_is_shared_where_nothing_can_be() -> None:
         model = Model(labels)
         before = model.prior_for(np.eye(sum(map(len, labels))) * 1e4)
         assert not before.shared.any()
+
+
+def test_other_attributes_do_not_make_these_alike() -> None:
+    """How credible it is that two yes-or-no questions are exactly alike does not depend on labels of a third."""
+    found = []
+    for others in ([], [tuple(f"c{code}" for code in range(20))]):
+        labels = labels_of(2, 2) + others
+        before = Model(labels).prior_for(np.eye(sum(map(len, labels))) * 1e4)
+        sharing = before.shared > 0
+        found.append(before.weights[sharing & (before.own == 0)].sum() / before.weights[sharing].sum())
+    assert found[1] == pytest.approx(found[0], abs=0.01)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (4, 4), (3, 5)])

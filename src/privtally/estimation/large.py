@@ -45,6 +45,7 @@ def prior_for(grouped: Sequence["Group"]) -> Prior:
     several = len(apart) > 0
     return prior(
         sum(len(group.members) for group in grouped),
+        len(grouped),
         Seen.with_information(np.concatenate([np.full(many * members, known) for known, many, members in parts])),
         Seen.with_information(common) if several else None,
         Seen.with_information(apart) if several else None,

@@ -69,7 +69,9 @@ class Model:
         self.uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
         starts = np.cumsum([0, *self.sizes[:-1]])
         columns, shares, units = [], [], []
-        for group in groups(labels):
+        grouped = groups(labels)
+        self.groups = len(grouped)
+        for group in grouped:
             size = self.sizes[group[0]]
             inside = zero_sum_basis([size])
             across = np.linalg.qr(np.column_stack([np.ones(len(group)), np.eye(len(group))[:, 1:]]))[0]
@@ -97,6 +99,7 @@ class Model:
         several = not shared.all()
         return prior(
             len(self.sizes),
+            self.groups,
             Seen.with_information(known),
             Seen.with_information((known * self.shares)[shared]) if several else None,
             Seen.with_information(known[~shared]) if several else None,

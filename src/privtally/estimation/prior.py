@@ -3,7 +3,8 @@
 What is seen of a difference is the difference and noise. The noise's share of that, λ = noise / (noise + variance),
 decides how far an estimate is pulled, so that the prior is stated for λ: heavy towards 0, where large differences are
 left alone (Strawderman's prior), in many directions with a part at 1 − 1/d, and for differences between attributes that
-share something with a part at 1. A prior stated for frequencies would be bold with few reports and timid with many.
+share something with a part at 1. A prior stated for frequencies would be bold with few reports and timid with many;
+this one depends on their scale only by how many sizes there are from the noise up to the largest, and hardly so.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ HEAVY = 0.5
 """λ has a density in proportion to λ to minus this power."""
 ALIKE, HALF_AS_ALIKE = 0.45, 3
 """How credible it is that attributes that share something have nothing of their own, with many labels to tell by, and
-the directions among an attribute's labels with which it is half as credible."""
+in how many directions such an attribute has to differ from another for half of that."""
 HEAVY_APART = 0.9
 """λ's power for what attributes that share something have of their own, if they have any.
 
@@ -94,10 +95,11 @@ class Seen:
         return cls(len(known), 1 / max(float(np.mean(known)), NONE))
 
 
-def prior(attributes: int, everything: Seen, shared: Seen | None, own: Seen | None, most: float) -> Prior:
+def prior(attributes: int, groups: int, everything: Seen, shared: Seen | None, own: Seen | None, most: float) -> Prior:
     """The prior where all of the frequencies, what attributes share, and what each has of its own are seen like this.
 
-    No variance is larger than `most`. Where no two attributes have the same labels, nothing can be shared.
+    Attributes with the same labels are a group; where every group is one attribute, nothing can be shared. No variance
+    is larger than `most`.
     """
     alone, alone_weights = variances(everything.noise, most)
     part = AS_PUBLISHED * max(0.0, 1 - 2 / everything.directions) if everything.noise <= most else 0.0
@@ -111,7 +113,8 @@ def prior(attributes: int, everything: Seen, shared: Seen | None, own: Seen | No
         return Prior(np.zeros(len(alone)), alone, alone_weights)
     common, common_weights = variances(shared.noise, most)
     apart, apart_weights = variances(own.noise, most, HEAVY_APART)
-    alike = ALIKE * shared.directions / (shared.directions + HALF_AS_ALIKE)
+    from_another = own.directions / (attributes - groups)
+    alike = ALIKE * from_another / (from_another + HALF_AS_ALIKE)
     apart_weights *= 1 - alike
     apart_weights[0] += alike
     both = (1 - part) * together * np.outer(common_weights, apart_weights)
