@@ -7,14 +7,14 @@ be only so much worse than RS+FD where they are not has to forgo some of that.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
-from benchmarks.accuracy import BUDGETS, LIMITS
+from benchmarks.accuracy import BUDGETS, LIMITS, PHASE1_SHARE
 
 from privtally.channel import randomized_response
 from privtally.copying import told
@@ -25,7 +25,7 @@ from privtally.plan import Plan, design
 from privtally.robust import CANDIDATES
 from tests.support import expected_counts, schema_of
 
-SIZE, SHARE = 4, 0.1
+SIZE, SHARE = 4, PHASE1_SHARE
 DIRECTIONS = SIZE - 1
 RS_FD_LIMIT = LIMITS["robust / better of RS+FD and RS+RFD"]
 DIFFERENCES = np.array([1e-6, 3.57, 6.28])
@@ -142,6 +142,7 @@ def test_a_lucky_bet_cannot_be_matched() -> None:
     )
     assert stated is not None
     assert float(stated[1]) == RS_FD_LIMIT
+    assert f"questions of four labels and {SHARE * 100:g} % of the people in Phase I" in page
     taken = "a difference of 0, {:g} or {:g} times the noise, with weights {:g}, {:g} and {:g}"
     assert taken.format(*DIFFERENCES[1:], *WEIGHTS) in page
     found = min(least_loss(setting(epsilon), DIFFERENCES, WEIGHTS) for epsilon in BUDGETS)
@@ -161,6 +162,15 @@ def test_what_both_phases_explain_is_the_same_however_it_is_counted() -> None:
         in_turn = chance @ _explained(found.first, apart, radii, WEIGHTS, WEIGHTS[:, None] * by_phase1 / chance)
         assert in_turn == pytest.approx(float(law.sum(axis=0) @ best**2), rel=2e-3)
         assert (best < lengths[-1]).all()
+
+
+def test_a_private_answer_that_may_be_known_escapes() -> None:
+    """Phase II's people say which of the two questions they answer."""
+    found = setting(1.0)
+    known = (1 / found.noise - found.first) * 2  # Even fills tell a quarter of one answer each, these people a half.
+    each = 1 / (found.first + known)
+    named = replace(found, shared=np.array([DIRECTIONS * each]), apart=np.array([each]))
+    assert least_loss(named, DIFFERENCES, WEIGHTS) < 1
 
 
 def test_without_a_limit_there_is_no_such_bound() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -226,15 +227,17 @@ def test_a_prior_is_one(noise: float) -> None:
     assert len(both.shared) == len(both.own) == len(both.weights)
 
 
-@pytest.mark.parametrize("attributes", [2, 3, 4, 6])
+@pytest.mark.parametrize("attributes", [1, 2, 3, 4, 6])
 def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
     """Even fills make it 1/d, which is right where the noise's share is 1 − 1/d; the grid has it to a factor of 1.6."""
     noise = 1e-3
-    found = prior(attributes, 1, Seen(12, noise), Seen(3, noise), Seen(9, noise), 9)
-    alone = found.shared == 0
+    shared, own = (Seen(3, noise), Seen(9, noise)) if attributes > 1 else (None, None)
+    found = prior(attributes, 1, Seen(12, noise), shared, own, 9)
+    alone = (found.shared == 0) & (found.own < 0.1)
     marked = found.own[alone][np.argmax(found.weights[alone])]
     assert abs(np.log(marked * max(attributes - 1, 1) / noise)) < np.log(1.6)
-    assert found.weights[alone].max() > AS_PUBLISHED * (1 - 2 / 12)
+    left = 1.0 if attributes > 1 else 1 - ARBITRARY
+    assert found.weights[alone].max() > left * AS_PUBLISHED * (1 - 2 / 12)
 
 
 @pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0, 1e6])
@@ -265,14 +268,17 @@ def test_other_attributes_do_not_make_these_alike() -> None:
     assert found[1] == pytest.approx(found[0], abs=0.01)
 
 
-@pytest.mark.parametrize("shape", [(1, 4), (4, 4), (3, 5)])
-def test_the_prior_of_large_schemas_is_the_same(shape: tuple[int, int]) -> None:
-    attributes, size = shape
+@pytest.mark.parametrize("shapes", [[(1, 4)], [(4, 4)], [(3, 5)], [(2, 2), (1, 20)], [(2, 3), (3, 5), (1, 3)]])
+def test_the_prior_of_large_schemas_is_the_same(shapes: list[tuple[int, int]]) -> None:
+    """Groups of attributes with so many labels each."""
     variance = 1e-3
-    model = Model(labels_of(attributes, size))
-    expected = model.prior_for(np.eye(attributes * size) / variance)
-    frequencies = [np.full(size, 1 / size)] * attributes
-    group = Group(range(attributes), frequencies, [np.full(size, variance * (size - 1) / size)] * attributes)
-    found: Prior = large_prior_for([group])
+    labels = [(f"group {place}", *own[1:]) for place, shape in enumerate(shapes) for own in labels_of(*shape)]
+    expected = Model(labels).prior_for(np.eye(sum(map(len, labels))) / variance)
+    frequencies = [np.full(len(own), 1 / len(own)) for own in labels]
+    variances = [np.full(len(own), variance * (1 - 1 / len(own))) for own in labels]
+    starts = np.cumsum([0, *(attributes for attributes, _ in shapes)])
+    found: Prior = large_prior_for(
+        [Group(range(start, end), frequencies, variances) for start, end in pairwise(starts.tolist())]
+    )
     for name in ("shared", "own", "weights"):
         assert np.allclose(getattr(found, name), getattr(expected, name))

@@ -299,3 +299,7 @@ def test_the_guide_states_what_adults_questions_allow() -> None:
     assert all(
         figure in plain for figure in ("is 3.59e-03", "is 3.17e-03 at least", "the point 1.3 standard errors below")
     )
+    ours = re.search(r"\| Adult \| 0.5 \| 3.05e-03 \(SPL\) \| ([\d.e-]+) \|", plain)
+    assert ours is not None
+    assert "`pooled` is between these two variances, and above the point" in plain
+    assert 3.17e-3 < float(ours[1]) < 3.59e-3

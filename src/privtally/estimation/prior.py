@@ -4,7 +4,7 @@ What is seen of a difference is the difference and noise. The noise's share of t
 decides how far an estimate is pulled, so that the prior is stated for λ: heavy towards 0, where large differences are
 left alone (Strawderman's prior), in many directions with a part at 1 − 1/d, and for differences between attributes that
 share something with a part at 1. A prior stated for frequencies would be bold with few reports and timid with many;
-this one depends on their scale only by how many sizes there are from the noise up to the largest, and hardly so.
+this one depends on their number only by how many sizes there are from the noise up to the largest.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,8 @@ ALIKE, HALF_AS_ALIKE = 0.45, 3
 """How credible it is that attributes that share something have nothing of their own, with many labels to tell by, and
 in how many directions such an attribute has to differ from another for half of that."""
 HEAVY_APART = 0.9
-"""λ's power for what attributes that share something have of their own, if they have any.
-
-Next to one power for all sizes, equal attributes are pulled together harder, and unlike ones are left alone more."""
+"""λ's power for what attributes that share something have of their own, if they have any. That they have nothing has a
+part of its own, so that the sizes may be nearly even on a logarithmic scale."""
 AS_PUBLISHED = 0.3
 """How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
 
