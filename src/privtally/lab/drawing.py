@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from privtally.lab.advise import Curves
 from privtally.lab.compare import Comparison
-from privtally.lab.panels import X_LABELS, Panel
+from privtally.lab.panels import X_LABELS, Panel, figure_name
 from privtally.lab.reproduce import Result
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def draw_errors(panels: Sequence[Panel], results: Sequence[Result]) -> "Figure":
         labels.append("published (hollow)")
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     conventions = results[0].settings["conventions"] if results else ""
-    figure.suptitle(f"{_name(panels[0].figure)}, conventions: {conventions}", fontsize=11)
+    figure.suptitle(f"{figure_name(panels[0].figure)}, conventions: {conventions}", fontsize=11)
     return figure
 
 
@@ -170,11 +170,6 @@ def _line_styles() -> list[dict[str, Any]]:
 
 def _belongs(result: Result, panel: Panel) -> bool:
     return result.id == panel.id and result.settings["epsilon"] in {panel.setting(x).epsilon for x in panel.x}
-
-
-def _name(figure: str) -> str:
-    kind, number = figure.split("_")
-    return f"{'Figure' if kind == 'fig' else 'Table'} {number}"
 
 
 PAPER_NAMES = {"spl": "SPL", "rs-fd": "RS+FD", "corr-rr": "Corr-RR", "smp": "SMP"}

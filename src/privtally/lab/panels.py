@@ -70,6 +70,12 @@ class Choice:
         return setting
 
 
+def figure_name(figure: str) -> str:
+    """As the paper writes it: Figure 4 for fig_4."""
+    kind, number = figure.split("_")
+    return f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+
+
 def panels(conventions: Conventions) -> list[Panel]:
     """Every panel whose points are mean squared errors."""
     choice = Choice(conventions)

@@ -4,20 +4,20 @@ Every number on the page comes from two runs of the experiments and from `publis
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from privtally.lab.datasets import load_dataset
-from privtally.lab.experiment import PAPER_METHODS, Setting, run_errors
+from privtally.lab.experiment import PAPER_METHODS
 from privtally.lab.others import make_other
-from privtally.lab.panels import EPSILONS, REAL, panels
-from privtally.lab.population import Synthetic
-from privtally.lab.published import published_error
+from privtally.lab.panels import REAL, figure_name
 from privtally.lab.reproduce import Result, choose_ids, reproduce, root_mean_square_z
+from privtally.lab.what_if import (
+    CHANGED_FIGURES,
+    agreement_by_change,
+    figure_4_by_correlation,
+    published_beyond_a_guess,
+)
 from privtally.version import SOFTWARE
 
 SHOWS = {
@@ -150,7 +150,7 @@ def _by_figure(published: Sequence[Result], written: Sequence[Result]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for figure, shows in SHOWS.items():
-        name = figure.replace("fig_", "Figure ").replace("table_", "Table ")
+        name = figure_name(figure)
         for method in ("RS+RFD", "Corr-RR"):
             mine = [result for result in published if result.figure == figure and result.method == method]
             theirs = [result for result in written if result.figure == figure and result.method == method]
@@ -171,51 +171,20 @@ def _mean(errors: Iterable[float | None]) -> str:
     return f"{math.exp(sum(logs) / len(logs)):.2e}" if logs else "–"
 
 
-CHANGES: Mapping[str, Callable[[Setting], Setting]] = {
-    "none": lambda setting: setting,
-    "Proposition 1": lambda setting: replace(setting, rule="proposition"),
-    "a different value when not copied": lambda setting: _with_population(setting, uncopied="others"),
-    "X1 = (0.4, 0.3, 0.2, 0.1)": lambda setting: _with_population(setting, first="falling"),
-    "RS+RFD not clipped": lambda setting: replace(setting, clip_rs_rfd=False),
-}
-
-
-def _with_population(setting: Setting, **choices: Any) -> Setting:
-    assert isinstance(setting.population, Synthetic)
-    return replace(setting, population=replace(setting.population, **choices))
-
-
 def _changes(runs: int, seed: int) -> str:
     """What each choice of the text does by itself to the agreement with the published numbers."""
-    figures = ("fig_3", "fig_5", "fig_9", "table_6")
-    titles = [figure.replace("fig_", "Figure ").replace("table_", "Table ") for figure in figures]
+    titles = [figure_name(figure) for figure in CHANGED_FIGURES]
     rows = [
         "| changed, all else as published | " + " | ".join(f"{title}: RS+RFD, Corr-RR" for title in titles) + " |",
-        "|---" * (len(figures) + 1) + "|",
+        "|---" * (len(titles) + 1) + "|",
     ]
-    for place, (name, change) in enumerate(CHANGES.items()):
-        cells = []
-        for figure in figures:
-            squares: dict[str, list[float]] = {"RS+RFD": [], "Corr-RR": []}
-            for panel in (panel for panel in panels("published") if panel.figure == figure):
-                for x in panel.x:
-                    generator = np.random.default_rng([seed, place, *panel.key.encode(), round(10 * x)])
-                    errors = run_errors(change(panel.setting(x)), ("RS+RFD", "Corr-RR"), runs, generator)
-                    for method, values in errors.items():
-                        value = published_error(panel.key, method, x)
-                        assert value is not None
-                        squares[method].append(_z_score(value, values, panel.published_runs) ** 2)
-            cells.append(", ".join(f"{math.sqrt(np.mean(values)):.1f}" for values in squares.values()))
+    for name, by_figure in agreement_by_change(runs, seed).items():
+        cells = [", ".join(f"{z:.1f}" for z in by_method.values()) for by_method in by_figure.values()]
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return (
         "Root-mean-square z when one choice of the text replaces the convention:\n\n" + "\n".join(rows) + "\n\nThe "
         "tables and Figure 9, whose X1 is uniform, say nothing about the copy rule: there any copy probability is right."
     )
-
-
-def _z_score(published: float, errors: Any, published_runs: int) -> float:
-    spread = float(np.std(errors, ddof=1)) * math.sqrt(1 / published_runs + 1 / len(errors))
-    return (published - float(np.mean(errors))) / spread
 
 
 def _others(directory: Path) -> str:
@@ -238,17 +207,8 @@ def _figure_4(runs: int, seed: int) -> str:
         "| simulated with | z, panel a (ρ = 0.1) | z, panel b (ρ = 0.5) | z, panel c (ρ = 0.9) |",
         "|---|---|---|---|",
     ]
-    for rho in (0.1, 0.5, 0.9):
-        squares: Mapping[str, list[float]] = {letter: [] for letter in "abc"}
-        for epsilon in EPSILONS:
-            generator = np.random.default_rng([seed, round(10 * rho), round(10 * epsilon)])
-            setting = Setting(Synthetic("SynB", 4, 4, rho), 20_000, epsilon, 0.1)
-            errors = run_errors(setting, ("Corr-RR",), 4 * runs, generator)["Corr-RR"]
-            for letter in "abc":
-                value = published_error(f"fig_4{letter}", "Corr-RR", epsilon)
-                assert value is not None
-                squares[letter].append(_z_score(value, errors, 50) ** 2)
-        rows.append(f"| ρ = {rho} | " + " | ".join(f"{math.sqrt(np.mean(squares[x])):.2f}" for x in "abc") + " |")
+    for rho, by_panel in figure_4_by_correlation(runs, seed).items():
+        rows.append(f"| ρ = {rho} | " + " | ".join(f"{z:.2f}" for z in by_panel.values()) + " |")
     return (
         "The captions give the three panels ρ = 0.1, 0.5 and 0.9. The published Corr-RR curves hardly differ, and all "
         "three fit ρ = 0.9 best:\n\n" + "\n".join(rows) + "\n\n`privtally reproduce` uses the captions' ρ."
@@ -281,34 +241,13 @@ def _where_corr_rr_is(extreme: Any, epsilon: float, published: Sequence[Result])
 
 def _guess(directory: Path) -> str:
     """How many published errors exceed that of the answer 'every label is equally likely'."""
-    counts = dict.fromkeys(PAPER_METHODS, 0)
-    total = 0
-    for panel in panels("published"):
-        if panel.figure not in ("fig_3", "fig_4", "fig_5", "fig_6", "fig_11"):
-            continue
-        for x in panel.x:
-            guess = _guess_error(panel.setting(x), directory)
-            total += 1
-            for method in PAPER_METHODS:
-                value = published_error(panel.key, method, x)
-                counts[method] += value is not None and value > guess
+    total, counts = published_beyond_a_guess(directory)
     shares = ", ".join(f"{method} {count}" for method, count in counts.items())
     return (
         f"At {total} published points of Figures 3 to 6 and 11 the answer “every label is equally likely”, given "
         f"without asking anybody, has a smaller error than the published one this often: {shares}. Small budgets are "
         "hard; an estimator that uses what it knows need not do much worse than that."
     )
-
-
-def _guess_error(setting: Setting, directory: Path) -> float:
-    if isinstance(setting.population, Synthetic):
-        laws, which = setting.population.draw_laws(1_000, np.random.default_rng(0))
-        marginals = [
-            laws.sum(axis=tuple(axis for axis in range(1, laws.ndim) if axis != own)) for own in range(1, laws.ndim)
-        ]
-        return float(np.mean([np.mean((values - 1 / values.shape[-1]) ** 2, axis=-1)[which] for values in marginals]))
-    true = [np.array(values) for values in load_dataset(setting.population, directory).frequencies().values()]
-    return float(np.mean([np.mean((values - 1 / len(values)) ** 2) for values in true]))
 
 
 def _conclusions() -> str:
