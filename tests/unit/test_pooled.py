@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from privtally.client import respond_many
 from privtally.counts import Counts, count
-from privtally.estimation import Phase, estimate
+from privtally.estimation import Phase, estimate, pooled
 from privtally.estimation.large import pool_large
 from privtally.estimation.likelihood import Answers, Likelihood, OneWay, Whole, likelihood_of
 from privtally.estimation.phase import invert
-from privtally.estimation.pooled import MOST_BOUNDED, pool
+from privtally.estimation.pooled import MOST_DETAILED, pool
 from privtally.lab.collectors import Exact
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Pivot
@@ -145,8 +145,9 @@ def test_it_gives_distributions_with_intervals_around_them() -> None:
             assert 0 <= low <= frequency <= high <= 1
 
 
-def test_large_schemas_are_pooled_by_the_same_model() -> None:
-    """SPL on near-uniform answers is what the short cut assumes."""
+def test_large_schemas_are_pooled_by_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SPL on near-uniform answers is what the short cut assumes, and that every attribute has the same variances."""
+    monkeypatch.setattr(pooled, "MOST_DETAILED", 0)
     plan = design(schema_of((4, 4, 4, 4)), 2.0, "spl")
     truth = [np.array([0.27, 0.25, 0.24, 0.24])] * 4
     counts = simulated(plan, truth, 20_000)
@@ -250,7 +251,7 @@ def test_answers_on_few_of_many_labels_are_believed(attributes: int, epsilon: fl
 
 def test_the_guide_states_how_many_labels_are_kept_from_being_negative() -> None:
     page = (Path(__file__).parents[2] / "docs/guide/how-it-works.md").read_text()
-    assert f"up to {MOST_BOUNDED} labels in all" in " ".join(page.split())
+    assert f"up to {MOST_DETAILED} labels in all" in " ".join(page.split())
 
 
 def test_many_attributes_that_are_alike_are_still_pooled() -> None:

@@ -3,8 +3,9 @@
     frequencies of an attribute = uniform + a part shared by attributes with the same labels + a part of its own
 
 Both parts are normal with unknown variances. For each pair of variances on a grid the posterior is normal and known in
-closed form, and so is how well it explains the reports; the estimate is the mean over the grid. Where attributes are as
-uneven as arbitrary ones, the own part is a Dirichlet distribution, which is never negative.
+closed form, and so is how well it explains the reports; the estimate is the mean over the grid. One of several
+attributes may have more of its own than the others. Where attributes are as uneven as arbitrary ones, the own part is a
+Dirichlet distribution, which is never negative.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privtally.estimation.apart import Block, OneApart
 from privtally.estimation.dirichlet import dirichlet_posterior, most_variance
 from privtally.estimation.inverse import Floats, zero_sum_basis
 from privtally.estimation.likelihood import Likelihood
-from privtally.estimation.prior import Prior, Seen, prior
+from privtally.estimation.prior import LEAST_FOR_ONE, Extra, Prior, Seen, prior, with_one_apart
 from privtally.simplex import project_to_simplex
 
 Labels = Sequence[tuple[str, ...]]
@@ -25,10 +27,13 @@ MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
 """The likelihood's parabola is taken anew at the estimate until that moves by less than this, in squared deviations."""
 MOST_LABELS = 1_000
 """Schemas with more labels in all are too large for matrices over all of them."""
-MOST_BOUNDED = 300
-"""Schemas with more labels in all have normal parts only: Dirichlet distributions would take too long."""
+MOST_DETAILED = 300
+"""Schemas with more labels in all have normal parts only, and no attribute that has more than the others: both would
+take too long."""
 SINGULAR = 1e-9
 """Where the least that is known is this much less than the most, it is nothing."""
+ILL_KNOWN = 1e-6
+"""Where it is this much less, what one attribute has beyond the others is lost in the rounding of differences."""
 RULED_OUT, NEGLIGIBLE = 1e-12, 1e-6
 """A pair of variances that is less credible than this will not come back, and adds nothing that shows."""
 
@@ -84,6 +89,11 @@ class Model:
                 units += [1 / (size * (size + 1))] * (size - 1)
         self.basis = np.hstack(columns)
         self.shares, self.units = np.array(shares, dtype=float), np.array(units)
+        self.blocks = [
+            Block(self.basis[start : start + size].T @ zero_sum_basis([size]), 1 / (size * (size + 1)))
+            for start, size in zip(starts, self.sizes, strict=True)
+        ]
+        self.extra: Extra | None = None
         self.use(Prior(np.zeros(1), np.zeros(1), np.ones(1)))
 
     def use(self, prior: Prior) -> None:
@@ -94,17 +104,33 @@ class Model:
 
     def prior_for(self, information: Floats) -> Prior:
         """The prior where reports say so much."""
+        everything, shared, own = self._seen(information)
+        return prior(len(self.sizes), self.groups, everything, shared, own, max(self.sizes) + 1)
+
+    def detail(self, information: Floats) -> None:
+        """Keep uneven frequencies from being negative, and let one attribute have more of its own than the others if
+        all have the same labels and reports tell them apart.
+        """
+        self.use(self.prior.with_bounds(most_variance(max(self.sizes))))
+        _, _, own = self._seen(information)
+        enough = self.groups == 1 and len(self.sizes) >= LEAST_FOR_ONE
+        if own is not None and enough and self.least_known(information) > ILL_KNOWN:
+            before, self.extra = with_one_apart(self.prior, own, max(self.sizes) + 1)
+            self.use(before)
+
+    def least_known(self, information: Floats) -> float:
+        """How much is known in the direction of which least is known, next to the one of which most is."""
+        known = np.linalg.eigvalsh(self.basis.T @ information @ self.basis)
+        return float(known[0] / max(known[-1], np.finfo(float).tiny))
+
+    def _seen(self, information: Floats) -> tuple[Seen, Seen | None, Seen | None]:
+        """How well everything is seen, what attributes share, and what each has of its own."""
         known = np.einsum("vi,vw,wi->i", self.basis, information, self.basis, optimize=True) * self.units
         shared = self.shares > 0
-        several = not shared.all()
-        return prior(
-            len(self.sizes),
-            self.groups,
-            Seen.with_information(known),
-            Seen.with_information((known * self.shares)[shared]) if several else None,
-            Seen.with_information(known[~shared]) if several else None,
-            max(self.sizes) + 1,
-        )
+        if shared.all():
+            return Seen.with_information(known), None, None
+        common, apart = (known * self.shares)[shared], known[~shared]
+        return Seen.with_information(known), Seen.with_information(common), Seen.with_information(apart)
 
     def posterior(self, slope: Floats, information: Floats) -> Posterior:
         """The posterior where the log-likelihood is slope·θ − ½ θᵀ information θ, θ being the difference to uniform."""
@@ -118,6 +144,11 @@ class Model:
             factor = np.linalg.cholesky(scaled)
             evidence[part] = 0.5 * (aim * middle).sum(axis=1) - np.log(np.einsum("gii->gi", factor)).sum(axis=1)
             means[part] = middle * deviations
+            if self.extra is not None:
+                chance = self.extra.chance(self.prior.own[part])
+                apart = OneApart(pull, hold, _unscaled(deviations, scaled), self.blocks, self.extra, chance)
+                evidence[part] += apart.evidence
+                means[part] += apart.shift
         uneven = self.prior.own[self.prior.normal :].tolist()
         bounded = [dirichlet_posterior(pull, hold, self.basis, self.sizes, variance) for variance in uneven]
         evidence = np.concatenate([evidence, [each.evidence for each in bounded]])
@@ -130,16 +161,19 @@ class Model:
         mean: Floats = self.uniform + self.basis @ posterior.mean
         return mean
 
-    def variances(self, posterior: Posterior, information: Floats) -> Floats:
+    def variances(self, posterior: Posterior, slope: Floats, information: Floats) -> Floats:
         """The variance of every frequency."""
-        hold = self.basis.T @ information @ self.basis
+        pull, hold = self.basis.T @ slope, self.basis.T @ information @ self.basis
         off = posterior.means - posterior.mean
         covariance = (posterior.weights[:, None] * off).T @ off
         for weight, each in zip(posterior.weights[self.prior.normal :], posterior.covariances, strict=True):
             covariance += weight * each
         for part in self._parts(hold):
             deviations = self.deviations[part]
-            spread = np.linalg.inv(_scaled(deviations, hold)) * deviations[:, :, None] * deviations[:, None, :]
+            spread = _unscaled(deviations, _scaled(deviations, hold))
+            if self.extra is not None:
+                chance = self.extra.chance(self.prior.own[part])
+                spread += OneApart(pull, hold, spread, self.blocks, self.extra, chance).spread()
             covariance += np.einsum("g,gij->ij", posterior.weights[part], spread)
         variances: Floats = np.einsum("vi,ij,vj->v", self.basis, covariance, self.basis, optimize=True)
         return variances
@@ -169,6 +203,12 @@ def _scaled(deviations: Floats, hold: Floats) -> Floats:
     return scaled
 
 
+def _unscaled(deviations: Floats, scaled: Floats) -> Floats:
+    """The posterior's covariance, from that."""
+    covariance: Floats = np.linalg.inv(scaled) * deviations[:, :, None] * deviations[:, None, :]
+    return covariance
+
+
 def pool(likelihoods: Sequence[Likelihood], labels: Labels, *, most_steps: int = MOST_STEPS) -> Pooled:
     """The pooled estimate of attributes with these labels."""
     model = Model(labels)
@@ -179,17 +219,19 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels, *, most_steps: int =
         slopes, informations = zip(*(likelihood.at(point) for likelihood in likelihoods), strict=True)
         information = np.sum(informations, axis=0)
         if step == 0:
-            before = model.prior_for(information)
-            model.use(before.with_bounds(most_variance(max(model.sizes))) if len(mean) <= MOST_BOUNDED else before)
-        posterior = model.posterior(np.sum(slopes, axis=0) + information @ (point - model.uniform), information)
+            model.use(model.prior_for(information))
+            if len(mean) <= MOST_DETAILED:
+                model.detail(information)
+        slope = np.sum(slopes, axis=0) + information @ (point - model.uniform)
+        posterior = model.posterior(slope, information)
         moved = model.mean(posterior) - mean
         mean = mean + moved
         posterior, model = model.narrowed(posterior, RULED_OUT)
         if moved @ information @ moved < CLOSE_ENOUGH:
             break
     posterior, model = model.narrowed(posterior, NEGLIGIBLE)
-    known = np.linalg.eigvalsh(model.basis.T @ information @ model.basis)
-    return Pooled(mean, model.variances(posterior, information), bool(known[0] > SINGULAR * known[-1]))
+    determined = model.least_known(information) > SINGULAR
+    return Pooled(mean, model.variances(posterior, slope, information), determined)
 
 
 def groups(labels: Labels) -> list[list[int]]:

@@ -8,7 +8,7 @@ this one depends on their number only by how many sizes there are from the noise
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,15 @@ STEPS_BELOW = 3
 """How many variances above 0 are smaller than the noise."""
 HEAVY = 0.5
 """λ has a density in proportion to λ to minus this power."""
-ALIKE, HALF_AS_ALIKE = 0.45, 3
+ALIKE, HALF_AS_ALIKE = 0.36, 1.5
 """How credible it is that attributes that share something have nothing of their own, with many labels to tell by, and
 in how many directions such an attribute has to differ from another for half of that."""
 HEAVY_APART = 0.9
 """λ's power for what attributes that share something have of their own, if they have any. That they have nothing has a
 part of its own, so that the sizes may be nearly even on a logarithmic scale."""
+ALL_BUT_ONE, ONE_APART, LEAST_FOR_ONE = 0.1, 0.4, 3
+"""How credible it is that one attribute has something of its own and the others have nothing; if that is not so, how
+credible that one has something beyond what all have; and how many attributes this takes: of two neither is the one."""
 AS_PUBLISHED = 0.3
 """How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
 
@@ -82,6 +85,22 @@ class Prior:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """Variances of what one attribute may have beyond the others, and how credible each is if one has; how credible it
+    is that one has, if the others have nothing of their own and if they have.
+    """
+
+    variances: Floats
+    weights: Floats
+    chance_if_alike: float
+    chance_otherwise: float
+
+    def chance(self, own: Floats) -> Floats:
+        """How credible it is that one has, for each of these own variances."""
+        return np.where(own == 0, self.chance_if_alike, self.chance_otherwise)
+
+
+@dataclass(frozen=True)
 class Seen:
     """In how many directions something is seen, and with how much noise in each."""
 
@@ -113,7 +132,7 @@ def prior(attributes: int, groups: int, everything: Seen, shared: Seen | None, o
     common, common_weights = variances(shared.noise, most)
     apart, apart_weights = variances(own.noise, most, HEAVY_APART)
     from_another = own.directions / (attributes - groups)
-    alike = ALIKE * from_another / (from_another + HALF_AS_ALIKE)
+    alike = ALIKE * from_another**2 / (from_another**2 + HALF_AS_ALIKE**2)
     apart_weights *= 1 - alike
     apart_weights[0] += alike
     both = (1 - part) * together * np.outer(common_weights, apart_weights)
@@ -121,6 +140,17 @@ def prior(attributes: int, groups: int, everything: Seen, shared: Seen | None, o
         shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(apart))]),
         own=np.concatenate([alone, np.tile(apart, len(common))]),
         weights=np.concatenate([alone_weights, both.ravel()]),
+    )
+
+
+def with_one_apart(before: Prior, own: Seen, most: float) -> tuple[Prior, Extra]:
+    """The prior if one attribute may have more of its own than the others, by noise or more, and that extra part."""
+    alike = before.own == 0
+    nothing = (1 - ALL_BUT_ONE) * float(before.weights[alike].sum())
+    scale = np.where(alike, 1 - ALL_BUT_ONE + ALL_BUT_ONE * (1 - ALL_BUT_ONE) / nothing, 1 - ALL_BUT_ONE)
+    sizes, weights = (each[1 + STEPS_BELOW :] for each in variances(own.noise, most, HEAVY_APART))
+    return replace(before, weights=before.weights * scale), Extra(
+        sizes, weights / weights.sum(), (nothing * ONE_APART + ALL_BUT_ONE) / (nothing + ALL_BUT_ONE), ONE_APART
     )
 
 
