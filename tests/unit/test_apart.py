@@ -194,6 +194,7 @@ def test_alike_attributes_pay_little_for_it(which: str) -> None:
     before, after = (errors(truth, scattered(truth.shape, 0), apart=apart)[0].mean() for apart in (False, True))
     assert before < without
     assert before < after < most * before
+    assert max(errors(truth, scattered(truth.shape, by), apart=True)[0].mean() for by in (1, 2, 3, 5, 8)) < AT_RANDOM
 
 
 def test_the_guide_states_all_of_this() -> None:
@@ -203,7 +204,7 @@ def test_the_guide_states_all_of_this() -> None:
         f"less than {ten} of the unbiased one, and more than {ten_without} without this case",
         f"{four} and {four_without}",
         f"at most {AT_RANDOM} times the unbiased one, and where a second one does {A_SECOND} times",
-        f"up to {ITS_OWN[1]} times its unbiased error; without this case the only one was, up to {ITS_OWN[0]} times",
+        f"up to {ITS_OWN[1]} times its unbiased error; without this case the only one had more than {ITS_OWN[0]} times",
         f"at most {PRICE['alike'][1]} times what it is without",
         f"where they are uniform as well {PRICE['uniform'][1]} times",
     ):
