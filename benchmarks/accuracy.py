@@ -30,26 +30,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.client import respond_many
-from privtally.counts import count
+from privtally.collector.estimate import Phase, estimate
+from privtally.collector.learn.rules import learn
+from privtally.collector.simplex import project_to_simplex
+from privtally.documents.counts import count
+from privtally.documents.plan import design
 from privtally.errors import EstimateError
-from privtally.estimation import Phase, estimate
+from privtally.exact.source import Stream
 from privtally.lab.advise import recommend
-from privtally.lab.datasets import data_directory, load_dataset
 from privtally.lab.expectation import COMPARED, LOOKED_AT, SHARES, Expectation, Expected, Question
+from privtally.lab.paper.datasets import data_directory, load_dataset
+from privtally.lab.paper.published import published_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Synthetic
 from privtally.lab.prior import populations
-from privtally.lab.published import published_error
 from privtally.lab.seed import seeded
-from privtally.learning import learn
 from privtally.names import MAX_PIVOT_GUESS, TWO_PHASE, MechanismName, Method, Rule
-from privtally.picture import render
-from privtally.plan import design
+from privtally.participant.respond import respond_many
+from privtally.plots.estimate import render
 from privtally.privacy.leakage import leakage
 from privtally.schema import Records, Schema
-from privtally.simplex import project_to_simplex
-from privtally.source import Stream
 
 Floats = NDArray[np.float64]
 

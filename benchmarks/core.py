@@ -22,12 +22,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.client import respond_many
+from privtally.documents.plan import Plan, phase_mechanism
+from privtally.exact.probability import nearest_distribution, nearest_probability
+from privtally.exact.source import Stream
 from privtally.names import MECHANISMS, MechanismName
-from privtally.plan import Plan, phase_mechanism
-from privtally.rounding import nearest_distribution, nearest_probability
+from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
-from privtally.source import Stream
 
 ATTRIBUTES, SIZE = 4, 4
 LEAST_RATE = {"spl": 10e6, "corr-rr": 8e6}

@@ -16,10 +16,10 @@ from itertools import permutations
 
 import numpy as np
 
-from privtally.lab.experiment import PAPER_METHODS, Setting, run_errors
-from privtally.lab.panels import panels
+from privtally.collector.learn.rules import published
+from privtally.lab.paper.experiment import PAPER_METHODS, Setting, run_errors
+from privtally.lab.paper.panels import panels
 from privtally.lab.population import Synthetic
-from privtally.learning import published
 
 RUNS = 100
 

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.client import respond_many
-from privtally.counts import Counts, count
+from privtally.collector.learn.rules import learn
+from privtally.documents.counts import Counts, count
+from privtally.documents.plan import Plan, design
+from privtally.exact.source import Stream
 from privtally.files import write_bytes
-from privtally.learning import learn
 from privtally.names import MechanismName, Method
-from privtally.plan import Plan, design
+from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
-from privtally.source import Stream
 
 PART = 100_000
 PHASE1_PARTS = 1

@@ -5,9 +5,9 @@ import os
 import sys
 from pathlib import Path
 
+from benchmarks.reproduction_page import make_report
 from privtally.files import write_bytes
-from privtally.lab.datasets import DIRECTORY_VARIABLE, data_directory
-from privtally.lab.report import make_report
+from privtally.lab.paper.datasets import DIRECTORY_VARIABLE, data_directory
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "reproduction.md"
 RUNS, SEED = 200, 1

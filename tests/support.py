@@ -8,14 +8,14 @@ from math import factorial
 import numpy as np
 from scipy import stats
 
-from privtally.counts import Counts
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan, phase_mechanism
+from privtally.exact.probability import nearest_distribution, nearest_probability
+from privtally.exact.source import Words
 from privtally.lab.collectors import from_tensor
 from privtally.mechanisms.base import Law
 from privtally.names import MechanismName
-from privtally.plan import Plan, phase_mechanism
-from privtally.rounding import nearest_distribution, nearest_probability
 from privtally.schema import Schema
-from privtally.source import Words
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     *((size,) * attributes for attributes in (2, 3, 4) for size in (2, 3, 4)),

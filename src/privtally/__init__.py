@@ -15,54 +15,54 @@ from typing import TYPE_CHECKING, Any
 from privtally.version import __version__
 
 if TYPE_CHECKING:
-    from privtally.campaign import Campaign as Campaign
-    from privtally.campaign import State as State
-    from privtally.client import encode as encode
-    from privtally.client import respond as respond
-    from privtally.client import respond_many as respond_many
-    from privtally.counts import Counts as Counts
-    from privtally.counts import count as count
-    from privtally.counts_document import load_counts as load_counts
+    from privtally.collector.estimate import Estimate as Estimate
+    from privtally.collector.estimate import estimate as estimate
+    from privtally.collector.estimate import load_estimate as load_estimate
+    from privtally.collector.learn.rules import learn as learn
+    from privtally.collector.pairs import PairEstimate as PairEstimate
+    from privtally.collector.pairs import estimate_pair as estimate_pair
+    from privtally.collector.tally import Tallied as Tallied
+    from privtally.collector.tally import tally as tally
+    from privtally.documents.campaign import Campaign as Campaign
+    from privtally.documents.campaign import State as State
+    from privtally.documents.counts import Counts as Counts
+    from privtally.documents.counts import count as count
+    from privtally.documents.counts_document import load_counts as load_counts
+    from privtally.documents.plan import Plan as Plan
+    from privtally.documents.plan import design as design
+    from privtally.documents.plan import load_plan as load_plan
+    from privtally.documents.report import Report as Report
+    from privtally.documents.report import Reports as Reports
+    from privtally.documents.report import load_report as load_report
     from privtally.errors import PrivtallyError as PrivtallyError
-    from privtally.estimation import Estimate as Estimate
-    from privtally.estimation import estimate as estimate
-    from privtally.estimation import load_estimate as load_estimate
+    from privtally.exact.source import Source as Source
+    from privtally.exact.source import Stream as Stream
+    from privtally.exact.source import SystemSource as SystemSource
     from privtally.job import Job as Job
     from privtally.job import run_campaign as run_campaign
-    from privtally.learning import learn as learn
-    from privtally.pair import PairEstimate as PairEstimate
-    from privtally.pair import estimate_pair as estimate_pair
-    from privtally.plan import Plan as Plan
-    from privtally.plan import design as design
-    from privtally.plan import load_plan as load_plan
-    from privtally.report import Report as Report
-    from privtally.report import Reports as Reports
-    from privtally.report import load_report as load_report
+    from privtally.participant.respond import encode as encode
+    from privtally.participant.respond import respond as respond
+    from privtally.participant.respond import respond_many as respond_many
     from privtally.schema import Attribute as Attribute
     from privtally.schema import Record as Record
     from privtally.schema import Records as Records
     from privtally.schema import Schema as Schema
-    from privtally.source import Source as Source
-    from privtally.source import Stream as Stream
-    from privtally.source import SystemSource as SystemSource
-    from privtally.tallying import Tallied as Tallied
-    from privtally.tallying import tally as tally
 
 _HOME = {
-    "campaign": ("Campaign", "State"),
-    "client": ("encode", "respond", "respond_many"),
-    "counts": ("Counts", "count"),
-    "counts_document": ("load_counts",),
+    "documents.campaign": ("Campaign", "State"),
+    "participant.respond": ("encode", "respond", "respond_many"),
+    "documents.counts": ("Counts", "count"),
+    "documents.counts_document": ("load_counts",),
     "errors": ("PrivtallyError",),
-    "estimation": ("Estimate", "estimate", "load_estimate"),
+    "collector.estimate": ("Estimate", "estimate", "load_estimate"),
     "job": ("Job", "run_campaign"),
-    "learning": ("learn",),
-    "pair": ("PairEstimate", "estimate_pair"),
-    "plan": ("Plan", "design", "load_plan"),
-    "report": ("Report", "Reports", "load_report"),
+    "collector.learn.rules": ("learn",),
+    "collector.pairs": ("PairEstimate", "estimate_pair"),
+    "documents.plan": ("Plan", "design", "load_plan"),
+    "documents.report": ("Report", "Reports", "load_report"),
     "schema": ("Attribute", "Record", "Records", "Schema"),
-    "source": ("Source", "Stream", "SystemSource"),
-    "tallying": ("Tallied", "tally"),
+    "exact.source": ("Source", "Stream", "SystemSource"),
+    "collector.tally": ("Tallied", "tally"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from privtally import wire
-from privtally.counts import Counts
-from privtally.counts_document import load_counts
+from privtally.documents.counts import Counts
+from privtally.documents.counts_document import load_counts
+from privtally.documents.estimate import Estimate, load_estimate
+from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import Report, load_report
 from privtally.errors import DocumentError, PrivtallyError, ReportError
-from privtally.estimation import Estimate, load_estimate
-from privtally.plan import Plan, load_plan
-from privtally.report import Report, load_report
+from privtally.exact import wire
 from privtally.schema import Schema
 
 Advance = Callable[[int], None]

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from privtally.campaign import Campaign, phase1_people
-from privtally.client import respond_many
-from privtally.counts import Counts, count
-from privtally.estimation import Estimate, estimate
+from privtally.collector.estimate import Estimate, estimate
+from privtally.collector.learn.rules import learn
+from privtally.documents.campaign import Campaign, phase1_people
+from privtally.documents.counts import Counts, count
+from privtally.documents.plan import Plan
+from privtally.documents.report import Reports
+from privtally.exact.source import Source
 from privtally.files import Advance, silently, write_bytes, write_whole
-from privtally.learning import learn
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
-from privtally.plan import Plan
-from privtally.report import Reports
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from privtally.source import Source
 
 
 @dataclass(frozen=True)

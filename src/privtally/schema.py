@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally import wire
 from privtally.errors import RecordError, SchemaError
+from privtally.exact import wire
 
 MAX_LABELS = 65_536
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Program
 from tests.cli.test_bad_input import SECRET, refused
-from tests.lab.data import DIRECTORY, needs_data
+from tests.lab.paper.data import DIRECTORY, needs_data
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,9 @@
 import json
 from pathlib import Path
 
-from privtally import wire
+from privtally.documents.plan import Plan
 from privtally.errors import PlanError
-from privtally.plan import Plan
+from privtally.exact import wire
 from tests.cli.conftest import Program
 from tests.cli.test_bad_input import refused
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privtally.client import respond_many
-from privtally.counts import count
-from privtally.counts_document import load_counts
-from privtally.estimation import estimate, load_estimate
+from privtally.collector.estimate import estimate, load_estimate
+from privtally.documents.counts import count
+from privtally.documents.counts_document import load_counts
+from privtally.documents.plan import load_plan
+from privtally.documents.report import check_report, load_report
 from privtally.lab.seed import seeded
 from privtally.names import MECHANISMS, MechanismName
-from privtally.plan import load_plan
-from privtally.report import check_report, load_report
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.support import plan_of
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from privtally.documents.plan import design
 from privtally.lab.compare import Study, Variant, study_variant
 from privtally.lab.outlook import Attempt, Draw, Outlook, Surroundings, look_ahead
 from privtally.names import MechanismName
-from privtally.plan import design
 from privtally.schema import Records
 from tests.support import schema_of
 

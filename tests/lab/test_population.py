@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privtally.errors import CampaignError
-from privtally.lab.others import _correlation
+from privtally.lab.paper.others import _correlation
 from privtally.lab.population import Synthetic, Uncopied, marginals, resample, split_synthetic, table_of
 from privtally.schema import Records
 from tests.support import schema_of

@@ -10,14 +10,14 @@ simulation that draws everybody from the mean record must fail it.
 import numpy as np
 import pytest
 
-from privtally.client import respond_many
+from privtally.documents.plan import Plan
 from privtally.lab.collectors import from_answers, from_tensor, matrices, scales
 from privtally.lab.population import marginals, split_table
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import pivot_one_way, pivot_whole, private_pivots, spl_one_way, spl_whole
 from privtally.mechanisms import Pivot, Sample, Split
 from privtally.names import MECHANISMS, MechanismName
-from privtally.plan import Plan
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.support import plan_of, records_of
 

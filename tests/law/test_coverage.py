@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privtally.client import respond_many
-from privtally.counts import count
-from privtally.estimation import estimate
+from privtally.collector.estimate import estimate
+from privtally.collector.learn.rules import learn
+from privtally.documents.counts import count
+from privtally.documents.plan import Plan, design
 from privtally.lab.seed import seeded
-from privtally.learning import learn
 from privtally.names import TWO_PHASE, MechanismName, Method
-from privtally.plan import Plan, design
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.support import schema_of
 

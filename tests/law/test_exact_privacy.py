@@ -5,9 +5,9 @@ from math import exp, log
 
 import pytest
 
-from privtally.channel import Keep, randomized_response
-from privtally.exponential import at_most_exp, log_floor
+from privtally.exact.exponential import at_most_exp, log_floor
 from privtally.mechanisms import Pivot, Split, uniform_fills
+from privtally.mechanisms.channel import Keep, randomized_response
 from privtally.names import MechanismName
 from tests.support import cases, exp_below, plan_of, records_of, worst_ratio
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privtally import channel as channels
-from privtally.channel import Keep, Rows, Uniform
-from privtally.client import respond_many
+from privtally.exact.source import WORD, Source, words_below
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Pivot, Sample, Split
+from privtally.mechanisms import channel as channels
 from privtally.mechanisms import pivot as pivots
 from privtally.mechanisms import sample as samples
 from privtally.mechanisms import split as splits
+from privtally.mechanisms.channel import Keep, Rows, Uniform
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from privtally.source import WORD, Source, words_below
 from tests.law.test_sampler import assert_exact_shares
 from tests.support import MECHANISMS, chi_square_p, exp_below, plan_of, records_of, worst_ratio
 

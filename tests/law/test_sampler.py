@@ -10,13 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privtally.channel import Channel, Keep, Uniform, conditional, copying, randomized_response
-from privtally.client import respond, respond_many
+from privtally.exact.probability import nearest_probability
+from privtally.exact.source import WORD
 from privtally.lab.seed import seeded
+from privtally.mechanisms.channel import Channel, Keep, Uniform, conditional, copying, randomized_response
 from privtally.names import MechanismName
-from privtally.rounding import nearest_probability
+from privtally.participant.respond import respond, respond_many
 from privtally.schema import Record, Records
-from privtally.source import WORD
 from tests.support import Scripted, cases, chi_square_p, plan_of
 
 CHANNELS: Sequence[tuple[str, Channel, int]] = (

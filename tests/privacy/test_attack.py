@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privtally.channel import Keep, randomized_response
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Mechanism, Pivot, Split, uniform_fills
+from privtally.mechanisms.channel import Keep, randomized_response
 from privtally.names import MechanismName
 from privtally.privacy.attack import Codes, attack, candidate_pairs, one_by_one
 from privtally.privacy.binomial import below, lower_bound, upper_bound

@@ -6,12 +6,12 @@ from math import log2, prod
 
 import pytest
 
+from privtally.documents.plan import Plan
 from privtally.errors import PlanError
+from privtally.exact.probability import nearest_probability
 from privtally.names import MechanismName
-from privtally.plan import Plan
 from privtally.privacy.audit import audit
 from privtally.privacy.leakage import leakage, uniform
-from privtally.rounding import nearest_probability
 from tests.support import cases, plan_of, records_of, schema_of
 
 SKEWED = {2: [Fraction(3, 4), Fraction(1, 4)], 3: [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]}

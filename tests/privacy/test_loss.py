@@ -6,9 +6,9 @@ from math import exp, log, prod
 
 import pytest
 
+from privtally.documents.plan import Plan
 from privtally.mechanisms import Pivot, Split, uniform_fills
 from privtally.names import MechanismName
-from privtally.plan import Plan
 from privtally.privacy.audit import audit, audit_campaign
 from privtally.privacy.loss import MAX_STATES, losses, worst
 from tests.support import cases, exp_below, plan_of, records_of

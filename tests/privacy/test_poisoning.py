@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from privtally.counts import Counts, count
-from privtally.estimation import estimate
-from privtally.estimation.inverse import Floats, inverse_of
-from privtally.estimation.phase import invert
+from privtally.collector.estimate import estimate
+from privtally.collector.estimate.inverse import Floats, inverse_of
+from privtally.collector.estimate.phase import invert
+from privtally.documents.counts import Counts, count
+from privtally.documents.plan import Plan, design
 from privtally.lab.collectors import Exact, from_answers, from_tensor
 from privtally.mechanisms import Mechanism, Sample
 from privtally.names import MechanismName
-from privtally.plan import Plan, design
 from privtally.privacy.audit import COLLUDERS, audit
 from privtally.privacy.poisoning import Poisoning, poison
 from privtally.schema import Records

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from privtally import wire
+from privtally.exact import wire
 from privtally.names import MechanismName
 from privtally.privacy.certificate import certify, dump_certificate
 from privtally.privacy.verify import CertificateError, verify
@@ -96,7 +96,7 @@ PLAN_EDITS: list[tuple[str, Edit]] = [
     ("budget as text", lambda p: p.update(epsilon="1.0")),
     ("other mechanism", lambda p: p.update(mechanism="spl")),
     ("unknown mechanism", lambda p: p.update(mechanism="magic")),
-    ("other format", lambda p: p.update(format="privtally.plan/9")),
+    ("other format", lambda p: p.update(format="privtally.documents.plan/9")),
     ("attribute less", lambda p: p["schema"]["attributes"].pop()),
     ("label more", lambda p: p["schema"]["attributes"][0]["labels"].append("more")),
     ("probability above 1", lambda p: p["copy_probability"][0].__setitem__(1, 1.5)),

@@ -45,14 +45,14 @@ def advise(
     json: JsonFlag = False,
 ) -> None:
     """Recommend a campaign: what error to expect of every mechanism, and what a wanted error would take."""
-    from privtally import picture
+    from privtally.documents.plan import check_epsilon
     from privtally.files import read_schema, write_bytes
     from privtally.lab import advise as lab
-    from privtally.lab.drawing import draw_advice
     from privtally.lab.expectation import Expectation, Question, at_best_share
     from privtally.lab.prior import PRIOR, populations
-    from privtally.plan import check_epsilon
-    from privtally.table import open_table
+    from privtally.plots import estimate as picture
+    from privtally.plots.lab import draw_advice
+    from privtally.tables.csv_table import open_table
 
     check_epsilon(epsilon)
     check_range("--users", users, 1, MOST_USERS)

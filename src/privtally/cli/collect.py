@@ -16,10 +16,10 @@ def privatise(
     json: JsonFlag = False,
 ) -> None:
     """Turn every row of answers into a private report."""
-    from privtally.client import respond_many
+    from privtally.exact.source import Stream
     from privtally.files import read_plan, write_whole
-    from privtally.source import Stream
-    from privtally.table import open_table
+    from privtally.participant.respond import respond_many
+    from privtally.tables.csv_table import open_table
 
     the_plan = read_plan(plan)
     source = Stream.from_system()
@@ -46,9 +46,9 @@ def tally(
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
+    from privtally.collector.tally import tally
     from privtally.errors import ReportError
     from privtally.files import ReportFiles, read_plan, write_bytes
-    from privtally.tallying import tally
 
     the_plan = read_plan(plan)
     with progress("Tallying", sum(map(file_size, reports))) as advance:

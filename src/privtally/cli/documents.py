@@ -19,8 +19,8 @@ def design(
 ) -> None:
     """Write the first phase's plan of a campaign."""
     from privtally.cli import words
+    from privtally.documents.plan import design
     from privtally.files import read_schema, write_bytes
-    from privtally.plan import design
 
     plan = design(read_schema(schema), epsilon, mechanism)
     write_bytes(output, plan.dump())
@@ -44,8 +44,8 @@ def learn(
 ) -> None:
     """Write the second phase's plan, learned from the first phase's counts."""
     from privtally.cli import words
+    from privtally.collector.learn.rules import learn
     from privtally.files import read_counts, read_plan, write_bytes
-    from privtally.learning import learn
 
     first = read_plan(plan)
     with busy("Learning"):

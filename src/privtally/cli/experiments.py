@@ -24,7 +24,7 @@ from privtally.names import MECHANISMS, MechanismName
 
 if TYPE_CHECKING:
     from privtally.lab.compare import Comparison
-    from privtally.lab.panels import Conventions
+    from privtally.lab.paper.panels import Conventions
 
 
 def reproduce(
@@ -49,11 +49,11 @@ def reproduce(
     json: JsonFlag = False,
 ) -> None:
     """Run the paper's experiments and lay its published numbers beside ours."""
-    from privtally import picture
-    from privtally.lab import reproduce as lab
-    from privtally.lab.datasets import data_directory
-    from privtally.lab.others import make_other
-    from privtally.lab.output import write_other, write_results
+    from privtally.lab.paper import reproduce as lab
+    from privtally.lab.paper.datasets import data_directory
+    from privtally.lab.paper.others import make_other
+    from privtally.lab.paper.output import write_other, write_results
+    from privtally.plots import estimate as picture
 
     check_range("--runs", runs, 1, MOST_RUNS)
     check_range("--workers", workers, 0, MOST_WORKERS)
@@ -119,12 +119,12 @@ def compare(
     json: JsonFlag = False,
 ) -> None:
     """Compare every mechanism and method on public or pilot data of one's own."""
-    from privtally import picture
+    from privtally.documents.plan import check_epsilon
     from privtally.files import read_schema, write_bytes
     from privtally.lab import compare as lab
-    from privtally.lab.drawing import draw_comparison
-    from privtally.plan import check_epsilon
-    from privtally.table import open_table
+    from privtally.plots import estimate as picture
+    from privtally.plots.lab import draw_comparison
+    from privtally.tables.csv_table import open_table
 
     check_range("--runs", runs, 1, MOST_RUNS)
     check_range("--workers", workers, 0, MOST_WORKERS)
@@ -186,9 +186,9 @@ def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
 
 def _without_missing_data(ids: list[str], directory: Path | None) -> list[str]:
     """All ids but those that need data which is not to be had here; says so."""
-    from privtally.lab.datasets import load_dataset
-    from privtally.lab.panels import REAL
-    from privtally.lab.reproduce import needs_data
+    from privtally.lab.paper.datasets import load_dataset
+    from privtally.lab.paper.panels import REAL
+    from privtally.lab.paper.reproduce import needs_data
 
     try:
         for name, _ in REAL.values():

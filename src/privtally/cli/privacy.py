@@ -26,7 +26,7 @@ def audit(
     json: JsonFlag = False,
 ) -> None:
     """Say exactly what a report gives away."""
-    from privtally.estimation import load_estimate
+    from privtally.collector.estimate import load_estimate
     from privtally.files import naming, read_bytes, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
     from privtally.privacy.certificate import certify, dump_certificate

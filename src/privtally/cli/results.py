@@ -13,7 +13,7 @@ from privtally.cli.options import JsonFlag, MethodOption
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
-    from privtally.estimation import Phase
+    from privtally.collector.estimate import Phase
 
 
 class PhaseOptions(TyperCommand):
@@ -54,10 +54,10 @@ def estimate(
     json: JsonFlag = False,
 ) -> None:
     """Estimate how frequent every answer is."""
-    from privtally import picture
     from privtally.cli import words
-    from privtally.estimation import estimate
+    from privtally.collector.estimate import estimate
     from privtally.files import read_counts, read_plan, write_whole
+    from privtally.plots import estimate as picture
 
     if output is not None and output.suffix not in (".csv", ".json"):
         raise DocumentError(f"{output}: an estimate must end in .csv or .json")
@@ -100,8 +100,8 @@ def _estimate_pair(phases: "list[Phase]", names: tuple[str, str], output: Path |
     import msgspec
 
     from privtally.cli import words
+    from privtally.collector.pairs import estimate_pair
     from privtally.files import write_bytes
-    from privtally.pair import estimate_pair
 
     with busy("Estimating"):
         result = estimate_pair(phases, *names)

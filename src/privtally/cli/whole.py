@@ -33,11 +33,11 @@ def run(
 ) -> None:
     """Do the whole job on one file: both phases, every document left in a directory."""
     from privtally.cli import words
+    from privtally.documents.plan import design
+    from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
-    from privtally.plan import design
-    from privtally.source import Stream
-    from privtally.table import open_table
+    from privtally.tables.csv_table import open_table
 
     the_schema = read_schema(schema)
     design(the_schema, epsilon, mechanism)  # refuses before the data is read
@@ -76,13 +76,13 @@ def demo(
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat the same simulation.")] = None,
 ) -> None:
     """See it work: simulated people, a survey of four questions, both phases, truth against estimate."""
-    from privtally import picture
     from privtally.cli import words
+    from privtally.exact.source import Stream
     from privtally.files import write_bytes
     from privtally.job import run_campaign
     from privtally.lab import survey
     from privtally.lab.seed import seeded
-    from privtally.source import Stream
+    from privtally.plots import estimate as picture
 
     can_draw = picture.available()
     if can_draw:

@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from privtally.counts import Counts
-from privtally.estimation import AttributeEstimate, Estimate
-from privtally.exponential import log_floor
+from privtally.collector.estimate import AttributeEstimate, Estimate
+from privtally.collector.pairs import PairEstimate
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan
+from privtally.exact.exponential import log_floor
 from privtally.mechanisms import Split
 from privtally.names import TWO_PHASE
-from privtally.pair import PairEstimate
-from privtally.plan import Plan
 
 NAMES = {
     "spl": "SPL: every answer randomised with an equal share of the budget",

@@ -8,10 +8,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from privtally.collector.learn.rules import USUAL_PHASE1_SHARE
+from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON
 from privtally.lab.expectation import COMPARED, DRAWS, LOOKED_AT, Expectation, Expected, Question, refusal
-from privtally.learning import USUAL_PHASE1_SHARE
 from privtally.names import TWO_PHASE, MechanismName
-from privtally.plan import LARGEST_EPSILON, SMALLEST_EPSILON
 from privtally.schema import Records
 
 Curves = Mapping[str, Sequence[tuple[float, float]]]

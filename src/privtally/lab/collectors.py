@@ -5,14 +5,14 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from privtally.channel import Keep
-from privtally.client import respond_many
-from privtally.counts import WHOLE_REPORT_LIMIT, Counts, WholeReports, count, from_whole
+from privtally.documents.counts import WHOLE_REPORT_LIMIT, Counts, WholeReports, count, from_whole
+from privtally.documents.plan import Plan
 from privtally.lab.population import Tensor, marginals, resample, split_table, table_of
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import Fills, pivot_whole, private_pivots, spl_whole
 from privtally.mechanisms import Pivot, Sample, Split
-from privtally.plan import Plan
+from privtally.mechanisms.channel import Keep
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
 
 People = TypeVar("People")

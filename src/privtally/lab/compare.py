@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from privtally.campaign import phase1_people
+from privtally.collector.estimate import Phase, estimate
+from privtally.collector.learn.rules import learn
+from privtally.collector.simplex import project_to_simplex
+from privtally.documents.campaign import phase1_people
+from privtally.documents.plan import design
 from privtally.errors import CampaignError, EstimateError
-from privtally.estimation import Phase, estimate
 from privtally.lab.collectors import Collector, Exact, People, UserByUser
-from privtally.lab.experiment import mean_squared_error
+from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
-from privtally.learning import learn
 from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
-from privtally.plan import design
 from privtally.schema import Records
-from privtally.simplex import project_to_simplex
 
 EXACT_CELLS = 1 << 16
 """Schemas with more possible records than this are simulated user by user."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from privtally.collector.estimate.pooled import MOST_LABELS
 from privtally.errors import CampaignError, PrivtallyError
-from privtally.estimation.pooled import MOST_LABELS
 from privtally.lab.compare import Comparison, Study, Variant, check_possible, study_variant
 from privtally.lab.outlook import Attempt, Outlook, look_ahead
 from privtally.lab.parallel import run_jobs

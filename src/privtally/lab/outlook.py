@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privtally.campaign import phase1_people
-from privtally.client import respond_many
-from privtally.counts import WHOLE_REPORT_LIMIT, count
-from privtally.estimation.inverse import Floats, zero_sum_basis
-from privtally.estimation.likelihood import Slope, likelihood_of
-from privtally.estimation.pooled import pool
-from privtally.lab.experiment import mean_squared_error
+from privtally.collector.estimate.inverse import Floats, zero_sum_basis
+from privtally.collector.estimate.likelihood import Slope, likelihood_of
+from privtally.collector.estimate.pooled import pool
+from privtally.collector.learn.robust import choose
+from privtally.collector.simplex import project_to_simplex
+from privtally.documents.campaign import phase1_people
+from privtally.documents.counts import WHOLE_REPORT_LIMIT, count
+from privtally.documents.plan import Plan, design
+from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Pivot
 from privtally.names import MechanismName
-from privtally.plan import Plan, design
-from privtally.robust import choose
+from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from privtally.simplex import project_to_simplex
 
 Attempt = tuple[MechanismName, float | None]
 """A campaign: SPL, SMP or RS+FD, or Corr-RR by the rule `robust` with a share of people in Phase I."""

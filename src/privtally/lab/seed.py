@@ -2,7 +2,7 @@
 
 import hashlib
 
-from privtally.source import Stream
+from privtally.exact.source import Stream
 
 
 def seeded(seed: int) -> Stream:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from privtally.exact.source import Source
 from privtally.schema import Codes, Records, Schema
-from privtally.source import Source
 
 SCALE = ("never", "rarely", "weekly", "daily")
 

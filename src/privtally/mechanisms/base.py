@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from privtally.channel import Distribution, Keep
+from privtally.exact.source import Source
+from privtally.mechanisms.channel import Distribution, Keep
 from privtally.schema import Codes, code_type
-from privtally.source import Source
 
 Law = dict[tuple[int, ...], Fraction]
 """The exact probability of every report that can occur."""

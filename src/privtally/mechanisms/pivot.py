@@ -13,7 +13,9 @@ from math import prod
 
 import numpy as np
 
-from privtally.channel import (
+from privtally.exact.source import Source
+from privtally.mechanisms.base import Law, chunks
+from privtally.mechanisms.channel import (
     Channel,
     Distribution,
     Keep,
@@ -23,9 +25,7 @@ from privtally.channel import (
     copying,
     randomized_response,
 )
-from privtally.mechanisms.base import Law, chunks
 from privtally.schema import Codes
-from privtally.source import Source
 
 Fills = tuple[tuple[Channel, ...], ...]
 """fills[pivot][other]: the channel from the pivot's private code to the other attribute's code; the diagonal is not

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from privtally.channel import Distribution, Keep, Uniform, randomized_response
+from privtally.exact.source import Source
 from privtally.mechanisms.base import Law, chunks
+from privtally.mechanisms.channel import Distribution, Keep, Uniform, randomized_response
 from privtally.schema import Codes
-from privtally.source import Source
 
 
 @dataclass(frozen=True)

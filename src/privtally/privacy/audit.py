@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from privtally.documents.plan import Plan
 from privtally.errors import PlanError
-from privtally.plan import Plan
 from privtally.privacy.certificate import certify
 from privtally.privacy.leakage import Leakage, Marginals, leakage, uniform
 from privtally.privacy.poisoning import poison

@@ -6,9 +6,9 @@
 from fractions import Fraction
 from typing import Any
 
-from privtally import wire
-from privtally.exponential import log_floor
-from privtally.plan import Plan
+from privtally.documents.plan import Plan
+from privtally.exact import wire
+from privtally.exact.exponential import log_floor
 from privtally.privacy.loss import Loss, losses, worst
 
 FORMAT = "privtally.certificate/1"

@@ -12,8 +12,8 @@ from math import prod
 
 import numpy as np
 
-from privtally.channel import Keep
 from privtally.mechanisms import Mechanism, Pivot, Sample, Split
+from privtally.mechanisms.channel import Keep
 
 Marginals = Sequence[Sequence[Fraction]]
 

@@ -16,8 +16,8 @@ from fractions import Fraction
 from itertools import combinations, product
 from math import prod
 
-from privtally.channel import Keep
 from privtally.mechanisms import Mechanism, Pivot, Sample, Split
+from privtally.mechanisms.channel import Keep
 
 MAX_STATES = 1_000_000
 """Pivot mechanisms are enumerated while reports, times the ways in which two records can agree with one (five for each

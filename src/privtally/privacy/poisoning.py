@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privtally.estimation.inverse import Floats, Inverse, inverse_of
+from privtally.collector.estimate.inverse import Floats, Inverse, inverse_of
 from privtally.mechanisms import Mechanism, Sample
 
 ROUNDING = 1e-9

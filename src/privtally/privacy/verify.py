@@ -12,8 +12,8 @@ from itertools import product
 from math import log, prod
 from typing import Any
 
-from privtally import wire
 from privtally.errors import PlanError
+from privtally.exact import wire
 
 WORDS = 2**64
 UNIT = 2**32

@@ -1,0 +1,1 @@
+"""The collector's side: pure functions of documents."""

@@ -1,0 +1,1 @@
+"""learn: a campaign's history -> the plan of its next phase."""

@@ -1,0 +1,1 @@
+"""Plan, report, counts, estimate, campaign: values with one strict JSON form each."""

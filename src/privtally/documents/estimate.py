@@ -1,0 +1,120 @@
+"""Estimate: frequencies with their standard errors, and where they came from."""
+
+import csv
+import io
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from privtally.errors import EstimateError
+from privtally.exact import wire
+from privtally.names import MechanismName, Method
+
+Floats = NDArray[np.float64]
+
+NORMAL_95 = 1.959963984540054
+"""The normal distribution has 95 % within this many standard deviations."""
+
+
+class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One attribute: for each label its frequency and the standard error of that."""
+
+    labels: tuple[str, ...]
+    frequencies: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+    low: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
+    high: tuple[float, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Where the 95 % interval of each frequency begins and ends; missing where a bias comes on top."""
+
+    def __post_init__(self) -> None:
+        if not len(self.labels) == len(self.frequencies) == len(self.standard_errors):
+            raise EstimateError("labels, frequencies and standard errors must have the same length")
+        if len(self.labels) < 2 or not all(map(wire.is_printable, self.labels)):
+            raise EstimateError("an attribute needs at least two labels of printable text")
+        if not abs(sum(self.frequencies) - 1) < 1e-6 or not min(self.standard_errors) >= 0:
+            raise EstimateError("frequencies must sum to 1 and standard errors must not be negative")
+        for bounds in (self.low, self.high):
+            if bounds is not msgspec.UNSET and len(bounds) != len(self.labels):
+                raise EstimateError("an interval must have a beginning and an end for each label")
+
+    @classmethod
+    def of(
+        cls, labels: tuple[str, ...], frequencies: Floats, standard_errors: Floats, *, intervals: bool
+    ) -> "AttributeEstimate":
+        """From arrays, with 95 % intervals where the standard errors say all."""
+        reach = NORMAL_95 * standard_errors
+        low, high = (np.clip(bound, 0, 1).tolist() for bound in (frequencies - reach, frequencies + reach))
+        parts = (labels, tuple(frequencies.tolist()), tuple(standard_errors.tolist()))
+        return cls(*parts, tuple(low), tuple(high)) if intervals else cls(*parts)
+
+
+class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one phase put into an estimate."""
+
+    phase: Literal[1, 2]
+    mechanism: MechanismName
+    epsilon: float
+    reports: int
+    plan: str
+    counts: str
+
+    def __post_init__(self) -> None:
+        wire.check_digest(self.plan, "the plan of a phase", EstimateError)
+        wire.check_digest(self.counts, "the counts of a phase", EstimateError)
+
+
+class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where an estimate came from."""
+
+    campaign: MechanismName
+    phases: tuple[PhaseUsed, ...]
+    software: str
+
+    def __post_init__(self) -> None:
+        if not self.phases or not wire.is_printable(self.software):
+            raise EstimateError("an estimate must name its phases, and its software in printable text")
+
+
+class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.estimate/1"):
+    """Frequencies of every attribute.
+
+    The standard errors measure the spread that reports to these plans have; where `biased`, an offset comes on top.
+    """
+
+    attributes: dict[str, AttributeEstimate]
+    method: Method
+    biased: bool
+    notes: tuple[str, ...]
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        if not self.attributes or not all(map(wire.is_printable, [*self.attributes, *self.notes])):
+            raise EstimateError("an estimate needs attributes, and names and notes of printable text")
+
+    def body(self) -> dict[str, Any]:
+        """The estimate as plain values."""
+        body: dict[str, Any] = msgspec.to_builtins(self)
+        return body
+
+    def dump(self) -> bytes:
+        """The estimate as a document, laid out for reading."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+    def to_csv(self) -> bytes:
+        """The estimate as CSV: one line for each label."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["attribute", "label", "frequency", "standard_error", "low_95", "high_95"])
+        for name, attribute in self.attributes.items():
+            nothing = ("",) * len(attribute.labels)
+            bounds = (nothing if bound is msgspec.UNSET else bound for bound in (attribute.low, attribute.high))
+            rows = zip(attribute.labels, attribute.frequencies, attribute.standard_errors, *bounds, strict=True)
+            writer.writerows([name, *row] for row in rows)
+        return text.getvalue().encode()
+
+
+def load_estimate(data: bytes | str) -> Estimate:
+    """An estimate from its document."""
+    return wire.decode(data, Estimate, EstimateError, "the estimate")

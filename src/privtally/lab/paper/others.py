@@ -1,0 +1,106 @@
+"""The paper's figures and tables without errors: Figure 2 (copy probabilities) and 12 (the data), Tables 2 and 3."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privtally.collector.learn.rules import proposition
+from privtally.lab.paper.datasets import load_dataset
+from privtally.lab.paper.panels import REAL, Choice, Conventions
+from privtally.lab.paper.published import published_correlations
+from privtally.lab.paper.reproduce import dataset_of
+from privtally.lab.population import Floats
+from privtally.mechanisms.channel import randomized_response
+from privtally.plots.lab import draw_bars, draw_lines
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURE_2_EPSILON, FIGURE_2_PEOPLE = 0.5, 18_000
+
+SYNB_PARENTS = {0.1: (0, 1, 2), 0.5: (0, 1, 2), 0.9: (0, 0, 2)}
+"""The parents of X2, X3, X4 that the published correlations of SynB show."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Rows for a CSV file, and a picture where people would rather look."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    figure: "Figure | None" = None
+
+
+def make_other(name: str, conventions: Conventions, directory: Path | None, *, draw: bool) -> Other:
+    """One of the figures and tables without errors."""
+    if name == "fig_2":
+        return _figure_2(draw=draw)
+    if name == "table_2":
+        return _table_2(conventions)
+    if name == "table_3":
+        return _table_3(directory)
+    return _figure_12(dataset_of(name), directory, draw=draw)
+
+
+def _figure_2(*, draw: bool) -> Other:
+    """Proposition 1's copy probability against the target's frequency, for two labels."""
+    scale = float(randomized_response(Fraction(FIGURE_2_EPSILON), 2).scale)
+    target = np.linspace(0.01, 0.99, 99)
+    pair = np.stack([target, 1 - target], axis=-1)
+    lines: dict[str, Floats] = {}
+    for pivot in (0.1, 0.3, 0.7, 0.9):
+        from_pivot = np.broadcast_to([pivot, 1 - pivot], pair.shape)
+        lines[f"f_s = {pivot}"] = proposition(from_pivot, pair, scale, FIGURE_2_PEOPLE)
+    header = ["f_j", *lines]
+    rows = np.column_stack([target, *lines.values()]).tolist()
+    title = f"Copy probability of Proposition 1, k = 2, ε = {FIGURE_2_EPSILON}, n2 = {FIGURE_2_PEOPLE:,}"
+    shown: Mapping[str, Sequence[float]] = {name: values.tolist() for name, values in lines.items()}
+    figure = draw_lines(title, "f_j, the other attribute", "p_y", target.tolist(), shown) if draw else None
+    return Other(header, rows, figure)
+
+
+def _table_2(conventions: Conventions) -> Other:
+    """Pearson correlations of each two attributes, exact for the population's law, next to the published sample's."""
+    rows = []
+    for kind in ("SynA", "SynB"):
+        for rho in (0.1, 0.5, 0.9):
+            population = Choice(conventions).synthetic(kind, 4, rho, "uniform")
+            law = population.law(SYNB_PARENTS[rho])
+            published = published_correlations(kind, rho)
+            for one, two in combinations(range(4), 2):
+                pair = f"X{one + 1},X{two + 1}"
+                rows.append([kind, rho, pair, _correlation(law, one, two), published[pair]])
+    return Other(["dataset", "rho", "pair", "correlation", "published"], rows)
+
+
+def _correlation(law: Floats, one: int, two: int) -> float:
+    joint = law.sum(axis=tuple(axis for axis in range(law.ndim) if axis not in (one, two)))
+    codes = np.arange(len(joint))
+    means = [float(margin @ codes) for margin in (joint.sum(axis=1), joint.sum(axis=0))]
+    spreads = [float(margin @ codes**2) for margin in (joint.sum(axis=1), joint.sum(axis=0))]
+    product = float(codes @ joint @ codes) - means[0] * means[1]
+    variances = [spread - mean**2 for spread, mean in zip(spreads, means, strict=True)]
+    return product / float(np.sqrt(variances[0] * variances[1]))
+
+
+def _table_3(directory: Path | None) -> Other:
+    """The real datasets: attributes, labels, people, and the range of correlations."""
+    rows = []
+    for name, _ in REAL.values():
+        codes = load_dataset(name, directory).codes.astype(float)
+        matrix = np.abs(np.corrcoef(codes.T))
+        pairs = [float(matrix[one, two]) for one, two in combinations(range(codes.shape[1]), 2)]
+        rows.append([name, codes.shape[1], int(codes.max()) + 1, len(codes), min(pairs), max(pairs)])
+    return Other(["dataset", "d", "k", "n", "smallest_correlation", "largest_correlation"], rows)
+
+
+def _figure_12(name: str, directory: Path | None, *, draw: bool) -> Other:
+    """The relative frequencies of a real dataset's attributes."""
+    frequencies = load_dataset(name, directory).frequencies()
+    rows = [[own, code, value] for own, values in frequencies.items() for code, value in enumerate(values)]
+    return Other(["attribute", "code", "frequency"], rows, draw_bars(name, frequencies) if draw else None)

@@ -1,0 +1,1 @@
+"""The participant's side, and the only room that sees a Record."""

@@ -1,0 +1,70 @@
+"""The participant's side, and the only module that turns answers into reports."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from privtally.documents.plan import Plan
+from privtally.documents.report import ID_BYTES, Report, Reports
+from privtally.errors import LedgerError, RecordError
+from privtally.exact.source import Source, SystemSource
+from privtally.participant.ledger import once
+from privtally.schema import Record, Records, Schema, code_type
+
+MOST_EPSILON = 4.0
+"""The largest budget that a participant agrees to unless told otherwise."""
+
+
+def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
+    """A participant's answers, a label for each attribute, as a record."""
+    missing = [name for name in schema.names if name not in answers]
+    if missing:
+        raise RecordError(f"no answer for {', '.join(repr(name) for name in missing)}")
+    return Record(tuple(codes_of(schema, [answers[name] for name in schema.names])))
+
+
+def codes_of(schema: Schema, labels: Sequence[str]) -> list[int]:
+    """Raw codes of labels in the schema's order."""
+    try:
+        return [attribute.code_of[label] for attribute, label in zip(schema.attributes, labels, strict=True)]
+    except KeyError:
+        pairs = zip(schema.attributes, labels, strict=True)
+        wrong = next(attribute for attribute, label in pairs if label not in attribute.code_of)
+    raise RecordError(f"attribute '{wrong.name}' has a value that is none of its {wrong.size} declared labels")
+
+
+def respond(
+    plan: Plan,
+    record: Record,
+    source: Source | None = None,
+    *,
+    ledger: Path | None = None,
+    most_epsilon: float = MOST_EPSILON,
+) -> Report:
+    """The report of one participant, by the operating system's randomness unless told otherwise.
+
+    The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
+    sizes. With a ledger a campaign is answered once: asked again, the same report comes back, whatever the record is.
+    """
+    if not plan.epsilon <= most_epsilon:
+        raise LedgerError(
+            f"the plan asks for a budget of {plan.epsilon:g}, you allow {most_epsilon:g}; "
+            "answer only if you agree to the larger one"
+        )
+
+    def make() -> Report:
+        record.check(plan.schema)
+        records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
+        (report,) = respond_many(plan, records, source or SystemSource())
+        return report
+
+    return make() if ledger is None else once(ledger, plan, make)
+
+
+def respond_many(plan: Plan, records: Records, source: Source) -> Reports:
+    """The reports of many participants: the same weights, the same steps, a faster source."""
+    if records.schema != plan.schema:
+        raise RecordError("the records were encoded for another schema than the plan's")
+    ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
+    return Reports(plan, ids, plan.sampler.privatise(records.codes, source))

@@ -1,0 +1,1 @@
+"""Rows of answers in and out."""

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from privtally.exact.source import WORD, Stream, SystemSource, words_below
+from privtally.lab.seed import seeded
+from tests.support import Scripted
+
+
+def test_a_stream_is_aes_256_in_counter_mode() -> None:
+    key = bytes(range(32))
+    block = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()
+    expected = b"".join(block.update(counter.to_bytes(16, "big")) for counter in range(4))
+    assert Stream(key).words(8).astype("<u8").tobytes() == expected
+
+
+def test_a_stream_goes_on_where_it_stopped() -> None:
+    one, two = seeded(3), seeded(3)
+    parts = np.concatenate([one.words(count) for count in (1, 2, 70_000, 5, 0, 100_000)])
+    assert np.array_equal(parts, two.words(len(parts)))
+
+
+def test_streams_from_the_system_differ() -> None:
+    assert not np.array_equal(Stream.from_system().words(4), Stream.from_system().words(4))
+    assert not np.array_equal(SystemSource().words(4), SystemSource().words(4))
+    assert not np.array_equal(seeded(1).words(4), seeded(2).words(4))
+
+
+@pytest.mark.parametrize("source", [SystemSource(), Stream.from_system()])
+def test_words_may_be_overwritten(source: SystemSource | Stream) -> None:
+    words = source.words(3)
+    words[:] = 0
+    assert words.dtype == np.uint64
+    assert words.tolist() == [0, 0, 0]
+
+
+def test_words_at_or_above_the_bound_are_drawn_again() -> None:
+    assert words_below(Scripted([5, 10, 9, 11, 12, 3, 4]), 10, 3).tolist() == [5, 3, 9]
+    assert words_below(Scripted([WORD - 1]), WORD, 1).tolist() == [WORD - 1]
+
+
+@pytest.mark.parametrize("bound", [0, -1, WORD + 1])
+def test_a_bound_must_fit_a_word(bound: int) -> None:
+    with pytest.raises(ValueError, match="between 1 and"):
+        words_below(Scripted([1]), bound, 1)

@@ -1,0 +1,79 @@
+import hashlib
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privtally.exact import wire
+
+# Numbers and their canonical text, from RFC 8785, appendix B.
+RFC_8785 = [
+    (0.0, "0"),
+    (-0.0, "0"),
+    (5e-324, "5e-324"),
+    (-5e-324, "-5e-324"),
+    (1.7976931348623157e308, "1.7976931348623157e+308"),
+    (9007199254740992.0, "9007199254740992"),
+    (295147905179352830000.0, "295147905179352830000"),
+    (9.999999999999997e22, "9.999999999999997e+22"),
+    (1e23, "1e+23"),
+    (1.0000000000000001e23, "1.0000000000000001e+23"),
+    (999999999999999700000.0, "999999999999999700000"),
+    (999999999999999900000.0, "999999999999999900000"),
+    (1e21, "1e+21"),
+    (9.999999999999997e-7, "9.999999999999997e-7"),
+    (0.000001, "0.000001"),
+    (333333333.33333325, "333333333.33333325"),
+    (333333333.3333334, "333333333.3333334"),
+    (-0.0000033333333333333333, "-0.0000033333333333333333"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), RFC_8785)
+def test_numbers_are_written_as_rfc_8785_says(value: float, text: str) -> None:
+    assert wire.number(value) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_read_back_the_same(value: float) -> None:
+    assert float(wire.number(value)) == value
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_there_is_no_number_for_nan_or_infinity(value: float) -> None:
+    with pytest.raises(ValueError, match="no number"):
+        wire.canonical({"x": value})
+
+
+def test_keys_are_sorted_by_utf16_units() -> None:
+    # From RFC 8785, section 3.2.3: the emoji's surrogates sort before U+FB33.
+    keys = ["€", "\r", "\ufb33", "1", "😀", "\x80", "ö"]
+    text = wire.canonical(dict.fromkeys(keys, 0)).decode()
+    assert list(json.loads(text)) == ["\r", "1", "\x80", "ö", "€", "😀", "\ufb33"]
+
+
+def test_strings_are_written_as_they_are() -> None:
+    assert wire.canonical('€ " \\ \x0f \n') == '"€ \\" \\\\ \\u000f \\n"'.encode()
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_canonical_json_reads_back_and_is_stable(value: object) -> None:
+    try:
+        data = wire.canonical(value)
+    except UnicodeEncodeError:
+        return  # half a surrogate pair has no UTF-8
+    assert wire.canonical(json.loads(data)) == data
+    assert wire.digest(value) == hashlib.sha256(data).hexdigest()

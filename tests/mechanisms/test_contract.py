@@ -1,0 +1,98 @@
+"""One suite that every mechanism passes, on any schema."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privtally.collector.estimate import estimate
+from privtally.documents.counts import count
+from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import check_report, load_report
+from privtally.lab.seed import seeded
+from privtally.names import MECHANISMS, MechanismName
+from privtally.participant.respond import respond_many
+from privtally.schema import Records
+from tests.support import plan_of, schema_of
+
+
+@st.composite
+def any_plan(draw: st.DrawFn) -> Plan:
+    mechanism: MechanismName = draw(st.sampled_from(MECHANISMS))
+    attributes = draw(st.integers(1 if mechanism in ("spl", "smp", "rs-fd") else 2, 4))
+    if mechanism == "corr-rr":
+        sizes = [draw(st.integers(2, 6))] * attributes
+    else:
+        sizes = draw(st.lists(st.integers(2, 6), min_size=attributes, max_size=attributes))
+    epsilon = draw(st.floats(0.01, 8, allow_nan=False))
+    return plan_of(mechanism, sizes, epsilon, seed=draw(st.integers(0, 1000)))
+
+
+@st.composite
+def plan_and_records(draw: st.DrawFn, least: int = 0) -> tuple[Plan, Records]:
+    plan = draw(any_plan())
+    people = draw(st.integers(least, 200))
+    made_up = np.random.default_rng(draw(st.integers(0, 1000)))
+    columns = [made_up.integers(0, size, people, dtype=np.uint8) for size in plan.schema.sizes]
+    return plan, Records(plan.schema, np.column_stack(columns))
+
+
+@given(plan_and_records(), st.integers(0, 1000))
+def test_privatise_never_leaves_the_domain(case: tuple[Plan, Records], seed: int) -> None:
+    plan, records = case
+    reports = respond_many(plan, records, seeded(seed))
+    assert reports.codes.shape == records.codes.shape
+    for column, size in zip(reports.codes.T, plan.sampler.outputs, strict=True):
+        assert len(column) == 0 or column.max() < size
+
+
+@given(plan_and_records(), st.integers(0, 1000))
+def test_every_report_passes_its_plans_check_and_its_round_trip(case: tuple[Plan, Records], seed: int) -> None:
+    plan, records = case
+    reports = respond_many(plan, records, seeded(seed))
+    for report, codes in zip(reports, reports.codes.tolist(), strict=True):
+        assert load_report(report.dump()) == report
+        assert check_report(plan, report) == codes
+
+
+@given(any_plan())
+def test_a_plan_survives_its_round_trip(plan: Plan) -> None:
+    again = load_plan(plan.dump())
+    assert again == plan
+    assert again.digest == plan.digest
+    assert again.dump() == plan.dump()
+
+
+@settings(deadline=None)
+@given(plan_and_records(least=60), st.integers(0, 1000), st.sampled_from(["paper", "unbiased"]))
+def test_the_frequencies_of_every_attribute_sum_to_one(case: tuple[Plan, Records], seed: int, method: str) -> None:
+    plan, records = case
+    counts = count(plan, respond_many(plan, records, seeded(seed)).codes)
+    result = estimate([(plan, counts)], "paper" if method == "paper" else "unbiased")
+    for attribute in result.attributes.values():
+        assert abs(sum(attribute.frequencies) - 1) < 1e-8
+        assert all(error > 0 for error in attribute.standard_errors)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_never_copying_gives_another_code_every_time(size: int) -> None:
+    """Phase I chooses this for opposite questions; with two labels it leaves nothing to choose from."""
+    plan = Plan(
+        schema=schema_of((size, size)),
+        epsilon=1.0,
+        campaign="corr-rr",
+        phase=2,
+        mechanism="corr-rr",
+        copy_probability=((1.0, 0.0), (0.0, 1.0)),
+    )
+    codes = respond_many(plan, Records(plan.schema, np.zeros((1_000, 2), dtype=np.uint8)), seeded(1)).codes
+    assert (codes[:, 0] != codes[:, 1]).all()
+    assert len(np.unique(codes, axis=0)) == size * (size - 1)
+
+
+@given(plan_and_records(), st.integers(0, 1000))
+def test_the_same_seed_gives_the_same_reports(case: tuple[Plan, Records], seed: int) -> None:
+    plan, records = case
+    one, two = (respond_many(plan, records, seeded(seed)) for _ in range(2))
+    assert np.array_equal(one.codes, two.codes)
+    assert np.array_equal(one.ids, two.ids)

@@ -1,0 +1,156 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privtally.collector.learn.rules import learn
+from privtally.documents.counts import count
+from privtally.documents.plan import design
+from privtally.errors import DocumentError, LedgerError
+from privtally.lab.seed import seeded
+from privtally.participant.ledger import campaign_of
+from privtally.participant.respond import respond
+from privtally.schema import Record
+from tests.support import schema_of
+
+FIRST = design(schema_of((3, 3)), 1.0, "corr-rr")
+SECOND = learn(FIRST, count(FIRST, np.random.default_rng(0).integers(0, 3, (40, 2), dtype=np.uint8)))
+RECORD = Record((2, 0))
+
+
+def test_a_campaign_is_answered_once_and_the_same_report_is_sent_again(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    report = respond(FIRST, RECORD, ledger=ledger)
+    assert respond(FIRST, RECORD, ledger=ledger) == report
+    assert respond(FIRST, Record((0, 1)), ledger=ledger) == report
+    assert report.plan == FIRST.digest
+
+
+def test_another_phase_of_the_same_campaign_is_refused(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    assert campaign_of(SECOND) == campaign_of(FIRST)
+    respond(FIRST, RECORD, ledger=ledger)
+    with pytest.raises(LedgerError, match="another phase of this campaign"):
+        respond(SECOND, RECORD, ledger=ledger)
+    other = tmp_path / "other.json"
+    report = respond(SECOND, RECORD, ledger=other)
+    with pytest.raises(LedgerError):
+        respond(FIRST, RECORD, ledger=other)
+    assert respond(SECOND, RECORD, ledger=other) == report
+
+
+def test_other_campaigns_are_separate(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    other = design(schema_of((3, 3)), 2.0, "spl")
+    one, two = respond(FIRST, RECORD, ledger=ledger), respond(other, RECORD, ledger=ledger)
+    assert one.plan != two.plan
+    assert respond(FIRST, RECORD, ledger=ledger) == one
+    assert respond(other, RECORD, ledger=ledger) == two
+
+
+def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    greedy = design(schema_of((3, 3)), 5.0, "spl")
+    with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
+        respond(greedy, RECORD, ledger=ledger)
+    assert not ledger.exists()
+    with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
+        respond(greedy, RECORD)
+    with pytest.raises(LedgerError, match="you allow nan"):
+        respond(greedy, RECORD, most_epsilon=float("nan"))
+    assert respond(greedy, RECORD, ledger=ledger, most_epsilon=5.0).plan == greedy.digest
+
+
+def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    report = respond(FIRST, RECORD, ledger=ledger, source=seeded(1))
+    (entry,) = json.loads(ledger.read_text())["answered"].values()
+    assert entry["codes"] == list(report.codes)
+    assert set(entry) == {"format", "plan", "id", "codes"}
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"format": "privtally.ledger/1"}', '{"format": "x", "answered": {}}'])
+def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
+    ledger = tmp_path / "ledger.json"
+    ledger.write_text(text)
+    with pytest.raises(LedgerError, match="the ledger"):
+        respond(FIRST, RECORD, ledger=ledger)
+    assert ledger.read_text() == text
+
+
+def test_a_ledger_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="cannot write"):
+        respond(FIRST, RECORD, ledger=tmp_path / "no" / "ledger.json")
+
+
+CRASHING = """
+import os, signal, sys
+from pathlib import Path
+from privtally import files
+from privtally.participant.respond import respond
+from tests.participant.test_ledger import FIRST, RECORD
+
+when = sys.argv[2]
+write = Path.replace
+
+def replace(self, target):
+    if when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(self, target)
+    if when == "after":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Path.replace = replace
+respond(FIRST, RECORD, ledger=Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_crash_between_spending_and_sending_never_gives_two_reports(tmp_path: Path, when: str) -> None:
+    """The process is killed before or after the ledger takes its name, and before it can send anything."""
+    ledger = tmp_path / "ledger.json"
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", CRASHING, str(ledger), when]
+    done = subprocess.run(command, cwd=root, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert ledger.exists() == (when == "after")
+    spent = json.loads(ledger.read_text())["answered"][FIRST.digest] if when == "after" else None
+    report = respond(FIRST, RECORD, ledger=ledger)
+    if spent is not None:
+        assert (report.id, list(report.codes)) == (spent["id"], spent["codes"])
+    assert respond(FIRST, RECORD, ledger=ledger) == report
+
+
+RACING = """
+import sys
+from pathlib import Path
+from privtally.participant.respond import respond
+from tests.participant.test_ledger import FIRST, RECORD
+
+sys.stdin.read()
+print(respond(FIRST, RECORD, ledger=Path(sys.argv[1])).id)
+"""
+
+
+def test_two_processes_at_once_give_one_report(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", RACING, str(tmp_path / "ledger.json")]
+    root = Path(__file__).parents[2]
+    racers = [
+        subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ))
+        for _ in range(4)
+    ]
+    ids = set()
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.close()
+    for racer in racers:
+        assert racer.stdout is not None
+        ids.add(racer.stdout.read())
+        assert racer.wait(timeout=60) == 0
+        racer.stdout.close()
+    assert len(ids) == 1
