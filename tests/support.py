@@ -3,17 +3,22 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from math import factorial
+from math import factorial, prod
+from typing import Any
 
+import msgspec
 import numpy as np
 from scipy import stats
 
+from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan, phase_mechanism
+from privtally.documents.plan import Learned, LearnedFrom, Plan, design
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.exact.probability import nearest_distribution, nearest_probability
 from privtally.exact.source import Words
-from privtally.lab.collectors import from_tensor
-from privtally.mechanisms.base import Law
+from privtally.mechanisms import NAMED, Law, PartPlan
+from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, Table, TableFill, table_places
+from privtally.mechanisms.named import one_pivot
 from privtally.names import MechanismName
 from privtally.schema import Schema
 
@@ -39,37 +44,61 @@ def schema_of(sizes: Sequence[int]) -> Schema:
     return Schema.of({f"q{own}": [f"a{code}" for code in range(size)] for own, size in enumerate(sizes)})
 
 
+def first_plan(sizes: Sequence[int], epsilon: float = 1.0, mechanism: MechanismName = "spl", **fields: Any) -> Plan:
+    """A first plan whose digest is the same in every run."""
+    return design(schema_of(sizes), epsilon, mechanism, source=Scripted([7, 7]), **fields)
+
+
+def plan_with(parts: tuple[PartPlan, ...], sizes: Sequence[int], epsilon: float = 1.0) -> Plan:
+    """A first plan with any parts, whatever its name says."""
+    return msgspec.structs.replace(first_plan(sizes, epsilon), parts=parts)
+
+
 def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0, seed: int = 0) -> Plan:
     """A plan that runs the given mechanism, with made-up parameters where it needs some."""
+    first = first_plan(sizes, epsilon, mechanism)
+    fill = fill_of(mechanism, sizes, seed)
+    return first if fill is None else later_plan(first, fill)
+
+
+def later_plan(first: Plan, fill: AnyFill) -> Plan:
+    """The second plan of a campaign with a made-up fill."""
+    learned = Learned((LearnedFrom(first.digest, "0" * 64, 100),))
+    return first.next(one_pivot(len(first.schema.attributes), fill), learned)
+
+
+def fill_of(mechanism: MechanismName, sizes: Sequence[int], seed: int = 0) -> AnyFill | None:
+    """A made-up fill of the kind that the mechanism learns, if it learns one."""
     made_up = np.random.default_rng(seed)
-    phase = 2 if mechanism in ("rs-rfd", "corr-rr", "cond-rr") else 1
-    copies = tables = priors = None
-    if mechanism == "rs-rfd":
-        priors = tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes)
-    if mechanism == "corr-rr":
-        copies = tuple(
-            tuple(1.0 if own == other else _any_probability(made_up) for other in range(len(sizes)))
-            for own in range(len(sizes))
-        )
-    if mechanism == "cond-rr":
-        tables = tuple(
+    kind = NAMED[mechanism].learned
+    if kind is RowFill:
+        return RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes))
+    if kind is CopyFill:
+        return CopyFill(
             tuple(
-                None
-                if own == other
-                else tuple(nearest_distribution(made_up.dirichlet(np.ones(sizes[other]))) for _ in range(sizes[own]))
-                for other in range(len(sizes))
+                tuple(1.0 if own == other else _any_probability(made_up) for other in range(len(sizes)))
+                for own in range(len(sizes))
             )
-            for own in range(len(sizes))
         )
-    return Plan(
-        schema=schema_of(sizes),
-        epsilon=epsilon,
-        campaign=mechanism,
-        phase=1 if phase == 1 else 2,
-        mechanism=phase_mechanism(mechanism, phase),
-        priors=priors,
-        copy_probability=copies,
-        conditional_tables=tables,
+    if kind is TableFill:
+        return table_fill(sizes, 1, made_up)
+    return None
+
+
+def table_fill(sizes: Sequence[int], pivots: int, made_up: np.random.Generator) -> TableFill:
+    """Made-up tables of every attribute given any choice of so many pivots."""
+    return TableFill(
+        tuple(
+            Table(
+                chosen,
+                other,
+                tuple(
+                    nearest_distribution(made_up.dirichlet(np.ones(sizes[other])))
+                    for _ in range(prod(sizes[own] for own in chosen))
+                ),
+            )
+            for chosen, other in table_places(len(sizes), pivots)
+        )
     )
 
 
@@ -103,26 +132,18 @@ def records_of(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return list(product(*map(range, sizes)))
 
 
-def counts_of(tensor: np.ndarray) -> Counts:
-    """The one-way and pairwise counts of a table of reports, not whole."""
-    axes = range(tensor.ndim)
-    margins = tuple(tensor.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes)
-    pairs = {
-        (one, two): tensor.sum(axis=tuple(axis for axis in axes if axis not in (one, two)))
-        for one in axes
-        for two in axes
-        if one < two
-    }
-    return Counts("0" * 64, int(tensor.sum()), margins, None, pairs)
+def counts_of(plan: Plan, tensor: np.ndarray, limit: int = SUB_REPORT_LIMIT) -> Counts:
+    """The counts of a table of reports; with a limit of 0 their one-way and pairwise counts alone."""
+    return count_times(plan, np.argwhere(tensor), tensor[tensor > 0].astype(np.int64), limit)
 
 
 def expected_counts(plan: Plan, answers: np.ndarray, people: float) -> Counts:
-    """Counts of whole reports that are as frequent as expected, answers having these joint frequencies."""
-    law = np.zeros(answers.shape)
+    """Counts of reports that are as frequent as expected, answers having these joint frequencies."""
+    law = np.zeros(plan.sampler.outputs)
     for record in np.ndindex(answers.shape):
         for report, chance in plan.sampler.law(record).items():
             law[report] += answers[record] * float(chance)
-    return from_tensor(plan, np.round(law * people).astype(np.int64))
+    return counts_of(plan, np.round(law * people).astype(np.int64))
 
 
 def worst_ratio(laws: Sequence[Law]) -> Fraction:

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 from privtally.version import __version__
 
 if TYPE_CHECKING:
-    from privtally.collector.estimate import Estimate as Estimate
     from privtally.collector.estimate import estimate as estimate
-    from privtally.collector.estimate import load_estimate as load_estimate
-    from privtally.collector.learn.rules import learn as learn
+    from privtally.collector.learn import learn as learn
     from privtally.collector.pairs import PairEstimate as PairEstimate
     from privtally.collector.pairs import estimate_pair as estimate_pair
     from privtally.collector.tally import Tallied as Tallied
+    from privtally.collector.tally import count as count
     from privtally.collector.tally import tally as tally
     from privtally.documents.campaign import Campaign as Campaign
     from privtally.documents.campaign import State as State
     from privtally.documents.counts import Counts as Counts
-    from privtally.documents.counts import count as count
-    from privtally.documents.counts_document import load_counts as load_counts
+    from privtally.documents.counts import load_counts as load_counts
+    from privtally.documents.estimate import Estimate as Estimate
+    from privtally.documents.estimate import load_estimate as load_estimate
     from privtally.documents.plan import Plan as Plan
     from privtally.documents.plan import design as design
     from privtally.documents.plan import load_plan as load_plan
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from privtally.schema import Schema as Schema
 
 _HOME = {
-    "documents.campaign": ("Campaign", "State"),
-    "participant.respond": ("encode", "respond", "respond_many"),
-    "documents.counts": ("Counts", "count"),
-    "documents.counts_document": ("load_counts",),
-    "errors": ("PrivtallyError",),
-    "collector.estimate": ("Estimate", "estimate", "load_estimate"),
-    "job": ("Job", "run_campaign"),
-    "collector.learn.rules": ("learn",),
+    "collector.estimate": ("estimate",),
+    "collector.learn": ("learn",),
     "collector.pairs": ("PairEstimate", "estimate_pair"),
+    "collector.tally": ("Tallied", "count", "tally"),
+    "documents.campaign": ("Campaign", "State"),
+    "documents.counts": ("Counts", "load_counts"),
+    "documents.estimate": ("Estimate", "load_estimate"),
     "documents.plan": ("Plan", "design", "load_plan"),
     "documents.report": ("Report", "Reports", "load_report"),
-    "schema": ("Attribute", "Record", "Records", "Schema"),
+    "errors": ("PrivtallyError",),
     "exact.source": ("Source", "Stream", "SystemSource"),
-    "collector.tally": ("Tallied", "tally"),
+    "job": ("Job", "run_campaign"),
+    "participant.respond": ("encode", "respond", "respond_many"),
+    "schema": ("Attribute", "Record", "Records", "Schema"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from privtally.documents.counts import Counts
-from privtally.documents.counts_document import load_counts
+from privtally.documents.counts import Counts, load_counts
 from privtally.documents.estimate import Estimate, load_estimate
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report, load_report

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from privtally.collector.estimate import Estimate, estimate
-from privtally.collector.learn.rules import learn
-from privtally.documents.campaign import Campaign, phase1_people
-from privtally.documents.counts import Counts, count
-from privtally.documents.plan import Plan
+from privtally.collector.estimate import estimate
+from privtally.collector.learn import learn
+from privtally.collector.tally import count
+from privtally.documents.campaign import phase1_people
+from privtally.documents.counts import Counts
+from privtally.documents.estimate import Estimate
+from privtally.documents.plan import Plan, design
 from privtally.documents.report import Reports
 from privtally.exact.source import Source
 from privtally.files import Advance, silently, write_bytes, write_whole
+from privtally.mechanisms import NAMED
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
@@ -50,21 +53,17 @@ def run_campaign(
     max_pivot_guess: float = MAX_PIVOT_GUESS,
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
-    first_phase = phase1_people(len(records), phase1_share)
-    campaign = Campaign.draft(records.schema, epsilon, mechanism).open_phase_1()
-    if not campaign.two_phases:
-        return Job([_collect(campaign, records, source)])
-    first_people, second_people = _split(records, first_phase, source)
-    first = _collect(campaign, first_people, source)
-    users = len(second_people)
-    plan = learn(first.plan, first.counts, rule=rule, phase2_users=users, max_pivot_guess=max_pivot_guess)
-    campaign = campaign.close_phase_1().open_phase_2(plan)
-    return Job([first, _collect(campaign, second_people, source)])
+    plan = design(records.schema, epsilon, mechanism, source=source)
+    if not NAMED[mechanism].learns:
+        return Job([_collect(plan, records, source)])
+    first_people, second_people = _split(records, phase1_people(len(records), phase1_share), source)
+    first = _collect(plan, first_people, source)
+    history = [(first.plan, first.counts)]
+    following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess)
+    return Job([first, _collect(following, second_people, source)])
 
 
-def _collect(campaign: Campaign, records: Records, source: Source) -> JobPhase:
-    plan = campaign.open_plan
-    assert plan is not None
+def _collect(plan: Plan, records: Records, source: Source) -> JobPhase:
     reports = respond_many(plan, records, source)
     return JobPhase(plan, reports, count(plan, reports.codes))
 

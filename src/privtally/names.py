@@ -4,7 +4,6 @@ from typing import Literal, get_args
 
 MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
 MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
-TWO_PHASE: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
 
 Method = Literal["pooled", "unbiased", "paper"]
 METHODS: tuple[Method, ...] = get_args(Method)

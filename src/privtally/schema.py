@@ -8,14 +8,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from privtally.errors import RecordError, SchemaError
 from privtally.exact import wire
+from privtally.exact.arrays import Codes
 
 MAX_LABELS = 65_536
-
-Codes = NDArray[np.unsignedinteger[Any]]
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):

@@ -1,66 +1,107 @@
-"""Two attributes together, from SPL reports: debiased, and made consistent with the one-way frequencies."""
+"""Two attributes together: debiased tables from the reports that carry both answers, and fits to given marginals.
+
+A report carries two answers if both were asked: the attributes belong to different parts, or to one that asks several
+of its attributes, and their parts do not hide what was asked behind fills.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privtally.collector.estimate import Phase
+from privtally.collector.estimate.inverse import inverse_of
 from privtally.collector.simplex import project_to_simplex
-from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
-from privtally.errors import LearningError
-from privtally.mechanisms import Split
-from privtally.mechanisms.channel import Keep
-
-Floats = NDArray[np.float64]
+from privtally.exact.arrays import Floats
+from privtally.mechanisms import Part
 
 _TRACE_OF_INDEPENDENCE = 1e-6
 _ROUNDS, _CLOSE_ENOUGH = 500, 1e-10
 
 
-def pair_joint(plan: Plan, counts: Counts, one: int, two: int, marginals: Sequence[Floats]) -> Floats:
-    """The joint frequencies of attributes one < two: non-negative, with the given marginals.
+@dataclass(frozen=True)
+class JointTable:
+    """An unbiased two-way table of two attributes, its variances, and how many reports carried both."""
 
-    The debiased table is projected to the simplex, and then fitted to the marginals by iterative proportional fitting,
-    so that all pairs agree on every attribute. A trace of the independent table keeps a zero from blocking the fit.
-    """
-    assert isinstance(plan.sampler, Split)
-    tables = counts.pair_tables
-    if (one, two) not in tables:
-        raise LearningError("these counts keep no pairwise tables: the schema has too many labels for cond-rr")
-    raw = debias_pair(tables[one, two] / counts.reports, plan.sampler.channels[one], plan.sampler.channels[two])
-    joint = project_to_simplex(raw.ravel()).reshape(raw.shape)
-    independent = np.outer(marginals[one], marginals[two])
-    return _fit(
-        (1 - _TRACE_OF_INDEPENDENCE) * joint + _TRACE_OF_INDEPENDENCE * independent, marginals[one], marginals[two]
+    frequencies: Floats
+    variances: Floats
+    reports: int
+
+
+def carries(plan: Plan, one: int, two: int) -> bool:
+    """Whether reports to a plan can carry the answers to both attributes."""
+    mechanism = plan.sampler
+    parts = [mechanism.parts[mechanism.places[own][0]] for own in (one, two)]
+    if any(part.fill is not None and not part.silent for part in parts):
+        return False
+    return parts[0] is not parts[1] or parts[0].pivots > 1
+
+
+def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
+    """The two-way table from all phases that carry it, weighted by the inverse of their variances; None if none does."""
+    found = [table for phase in history if (table := _of_phase(phase, one, two)) is not None]
+    if not found:
+        return None
+    precisions = np.array([1 / table.variances.sum() for table in found])
+    weights = precisions / precisions.sum()
+    return JointTable(
+        sum((w * table.frequencies for w, table in zip(weights, found, strict=True)), np.array(0.0)),
+        sum((w**2 * table.variances for w, table in zip(weights, found, strict=True)), np.array(0.0)),
+        sum(table.reports for table in found),
     )
 
 
-def debias_pair(table: Floats, one: Keep, two: Keep) -> Floats:
-    """Undo both channels of a table of reported pairs: unbiased, and possibly negative."""
-    return undo(undo(table, one).T, two).T
+def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
+    """Both channels of a table of reported pairs undone: unbiased, and possibly negative."""
+    plan, counts = phase
+    if one > two:
+        turned = _of_phase(phase, two, one)
+        return turned and JointTable(turned.frequencies.T, turned.variances.T, turned.reports)
+    table = counts.pair_tables.get((one, two))
+    if table is None or not carries(plan, one, two):
+        return None
+    mechanism = plan.sampler
+    channels = [mechanism.parts[part].asked[place] for part, place in (mechanism.places[one], mechanism.places[two])]
+    table = table[: channels[0].outputs, : channels[1].outputs]
+    reports = int(table.sum())
+    if not reports:
+        return None
+    back = [_undoing(Part((0,), 1, (channel,))) for channel in channels]
+    # One imaginary report, spread evenly, keeps every variance above zero.
+    smooth = (table + 1 / table.size) / (reports + 1)
+    mean = back[0] @ smooth @ back[1].T
+    variances = (back[0] ** 2 @ smooth @ (back[1] ** 2).T - mean**2) / reports
+    return JointTable(back[0] @ (table / reports) @ back[1].T, variances, reports)
+
+
+def _undoing(part: Part) -> Floats:
+    """The matrix that takes observed frequencies of a single attribute, which sum to 1, to true ones."""
+    inverse = inverse_of(part)
+    (back,) = inverse.back(0)
+    matrix: Floats = back + (1 / part.sizes[0] - back @ inverse.start[0])[:, None]
+    return matrix
+
+
+def fitted(table: Floats, first: Floats, second: Floats) -> Floats:
+    """The nearest proper table, fitted to the given marginals by iterative proportional fitting.
+
+    A trace of the independent table keeps a zero from blocking the fit.
+    """
+    joint = project_to_simplex(table.ravel()).reshape(table.shape)
+    joint = (1 - _TRACE_OF_INDEPENDENCE) * joint + _TRACE_OF_INDEPENDENCE * np.outer(first, second)
+    for _ in range(_ROUNDS):
+        joint = joint * _ratio(first, joint.sum(axis=1))[:, None]
+        joint = joint * _ratio(second, joint.sum(axis=0))
+        if np.abs(joint.sum(axis=1) - first).max() < _CLOSE_ENOUGH:
+            break
+    return joint
 
 
 def conditional_rows(joint: Floats) -> list[Floats]:
     """The distribution of the second attribute given each label of the first; its marginal where that never occurs."""
     marginal = joint.sum(axis=0)
     return [row / row.sum() if row.sum() > 0 else marginal for row in joint]
-
-
-def undo(table: Floats, channel: Keep) -> Floats:
-    """Undo a channel along the first axis of a table."""
-    scale = float(channel.scale)
-    undone: Floats = (table - (1 - scale) / channel.size * table.sum(axis=0)) / scale
-    return undone
-
-
-def _fit(joint: Floats, rows: Floats, columns: Floats) -> Floats:
-    for _ in range(_ROUNDS):
-        joint = joint * _ratio(rows, joint.sum(axis=1))[:, None]
-        joint = joint * _ratio(columns, joint.sum(axis=0))
-        if np.abs(joint.sum(axis=1) - rows).max() < _CLOSE_ENOUGH:
-            break
-    return joint
 
 
 def _ratio(wanted: Floats, found: Floats) -> Floats:

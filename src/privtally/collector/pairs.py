@@ -1,24 +1,19 @@
-"""Two attributes together: which answers go with which, from the reports that say so.
+"""Two attributes together: which answers go with which, from the reports that carry both answers.
 
-Only SPL randomises every answer of a report by itself, so only SPL reports (those of Phase I, or of a campaign of SPL)
-say anything about two attributes together. A pivot report holds one answer and what was drawn from it: its law depends
-on the frequencies of each attribute alone.
+A report with one pivot holds one answer and what was drawn from it: its law depends on the frequencies of each
+attribute alone. Reports of SPL (Phase I, or a campaign of SPL) carry every pair.
 """
 
 import csv
 import io
-from collections.abc import Sequence
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from privtally.collector.joint import debias_pair, undo
+from privtally.collector.estimate import History, in_order
+from privtally.collector.joint import joint_table
 from privtally.collector.simplex import project_to_simplex
-from privtally.documents.counts import Counts, check_counts
-from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
-from privtally.mechanisms import Split
+from privtally.exact.arrays import Floats
 
 Table = tuple[tuple[float, ...], ...]
 
@@ -46,46 +41,31 @@ class PairEstimate(msgspec.Struct, frozen=True):
         return text.getvalue().encode()
 
 
-def estimate_pair(phases: Sequence[tuple[Plan, Counts]], first: str, second: str) -> PairEstimate:
-    """The two-way table of two attributes, from whichever phase's reports carry it."""
-    for plan, counts in phases:
-        check_counts(plan, counts)
-    carrying = [(plan, counts) for plan, counts in phases if isinstance(plan.sampler, Split)]
-    if not carrying:
-        raise EstimateError(
-            "these reports say nothing about two attributes together; only those to an spl plan do, "
-            "as in Phase I of rs-rfd, corr-rr and cond-rr"
-        )
-    plan, counts = carrying[0]
-    names = plan.schema.names
+def estimate_pair(history: History, first: str, second: str) -> PairEstimate:
+    """The two-way table of two attributes, from all phases whose reports carry both."""
+    history = in_order(history)
+    schema = history[0][0].schema
     for name in (first, second):
-        if name not in names:
-            raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(names)}")
+        if name not in schema.names:
+            raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(schema.names)}")
     if first == second:
         raise EstimateError(f"a pair needs two attributes, got '{first}' twice")
-    if not counts.reports:
-        raise EstimateError(f"phase {plan.phase} has no reports")
-    one, two = names.index(first), names.index(second)
-    table = counts.pair_tables.get((min(one, two), max(one, two)))
-    if table is None:
-        raise EstimateError("these counts keep no pairwise tables: the schema has too many labels")
-    reported = (table if one < two else table.T) / counts.reports
-    channels = plan.sampler.channels[one], plan.sampler.channels[two]
-    raw = debias_pair(reported, *channels)
-    # One imaginary report, spread evenly, keeps every variance above zero.
-    smooth = (reported * counts.reports + 1 / reported.size) / (counts.reports + 1)
-    back = [undo(np.eye(channel.size), channel) for channel in channels]
-    mean = back[0] @ smooth @ back[1].T
-    variance = (back[0] ** 2 @ smooth @ (back[1] ** 2).T - mean**2) / counts.reports
-    attributes = plan.schema.attributes
+    one, two = schema.names.index(first), schema.names.index(second)
+    found = joint_table(history, one, two)
+    if found is None:
+        raise EstimateError(
+            f"these reports say nothing about '{first}' and '{second}' together; only those that answer both do, "
+            "as in Phase I of rs-rfd, corr-rr and cond-rr, and only while pairwise tables fit the schema"
+        )
+    nearest = project_to_simplex(found.frequencies.ravel()).reshape(found.frequencies.shape)
     return PairEstimate(
         attributes=(first, second),
-        labels=(attributes[one].labels, attributes[two].labels),
-        frequencies=_rows(project_to_simplex(raw.ravel()).reshape(raw.shape)),
-        standard_errors=_rows(np.sqrt(variance)),
-        reports=counts.reports,
+        labels=(schema.attributes[one].labels, schema.attributes[two].labels),
+        frequencies=_rows(nearest),
+        standard_errors=_rows(found.variances**0.5),
+        reports=found.reports,
     )
 
 
-def _rows(table: NDArray[np.float64]) -> Table:
+def _rows(table: Floats) -> Table:
     return tuple(map(tuple, table.tolist()))

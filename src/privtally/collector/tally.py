@@ -2,41 +2,100 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from privtally.documents.counts import WHOLE_REPORT_LIMIT, Counts, count, nothing
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report, check_report
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports, add_up, distinct, kept_pairs
+from privtally.errors import CountsError
+from privtally.exact.arrays import Codes, Integers
 
-_BATCH = 1 << 16
+_BATCH, _CHUNK = 1 << 16, 1 << 18
 
 
 @dataclass(frozen=True)
 class Tallied:
-    """Counts, and how many reports were left out because their id had been seen before."""
+    """Counts, and how many reports were left out because their id had been seen before.
+
+    Of `repeated` reports the codes were the same as before; of `conflicting` ones they were different, which no honest
+    participant sends: the first report with an id counts.
+    """
 
     counts: Counts
     repeated: int
+    conflicting: int
 
 
-def tally(plan: Plan, reports: Iterable[Report], whole_report_limit: int = WHOLE_REPORT_LIMIT) -> Tallied:
+def tally(plan: Plan, reports: Iterable[Report], limit: int = SUB_REPORT_LIMIT) -> Tallied:
     """The counts of reports to one plan; each report id counts once."""
-    seen: set[bytes] = set()
-    repeated = 0
-    total = nothing(plan, whole_report_limit)
+    seen: dict[bytes, int] = {}
+    repeated = conflicting = 0
+    total = nothing(plan, limit)
     batch: list[list[int]] = []
     for report in reports:
         codes = check_report(plan, report)
-        name = bytes.fromhex(report.id)
+        name, content = bytes.fromhex(report.id), hash(tuple(codes))
         if name in seen:
-            repeated += 1
+            repeated += seen[name] == content
+            conflicting += seen[name] != content
             continue
-        seen.add(name)
+        seen[name] = content
         batch.append(codes)
         if len(batch) == _BATCH:
-            total += count(plan, np.array(batch, dtype=np.uint32), whole_report_limit)
+            total += count(plan, np.array(batch, dtype=np.uint32), limit)
             batch.clear()
     if batch:
-        total += count(plan, np.array(batch, dtype=np.uint32), whole_report_limit)
-    return Tallied(total, repeated)
+        total += count(plan, np.array(batch, dtype=np.uint32), limit)
+    return Tallied(total, repeated, conflicting)
+
+
+def count(plan: Plan, codes: Codes, limit: int = SUB_REPORT_LIMIT) -> Counts:
+    """The counts of an array of private codes (report, attribute)."""
+    _check_codes(plan, codes)
+    total = nothing(plan, limit)
+    for start in range(0, len(codes), _CHUNK):
+        piece = codes[start : start + _CHUNK]
+        total += count_times(plan, piece, np.ones(len(piece), dtype=np.int64), limit)
+    return total
+
+
+def nothing(plan: Plan, limit: int = SUB_REPORT_LIMIT) -> Counts:
+    """The counts of no reports: adding them changes nothing."""
+    empty = np.empty((0, plan.sampler.width), dtype=np.uint8)
+    return count_times(plan, empty, np.ones(0, dtype=np.int64), limit)
+
+
+def count_times(plan: Plan, codes: Codes | Integers, times: Integers, limit: int = SUB_REPORT_LIMIT) -> Counts:
+    """The counts of reports (rows of codes, each possible under the plan) of which each was seen several times."""
+    outputs = plan.sampler.outputs
+    codes = codes.astype(np.int64, copy=False)
+    attributes = tuple(add_up(column, times, size) for column, size in zip(codes.T, outputs, strict=True))
+    parts: dict[tuple[int, ...], SubReports | None] = {}
+    for part in plan.sampler.parts:
+        if len(part.attributes) > 1:
+            subs = distinct(part.outputs, codes[:, list(part.attributes)], times)
+            parts[part.attributes] = subs if len(subs) <= limit else None
+    pairs = {}
+    for one, two in kept_pairs(outputs, parts):
+        shape = outputs[one], outputs[two]
+        pairs[one, two] = add_up(codes[:, one] * shape[1] + codes[:, two], times, prod(shape)).reshape(shape)
+    return Counts(plan.digest, int(times.sum()), attributes, parts, pairs, limit)
+
+
+def _check_codes(plan: Plan, codes: Codes) -> None:
+    """Refuse codes that no report to the plan can have."""
+    mechanism = plan.sampler
+    if codes.ndim != 2 or codes.shape[1] != mechanism.width or not np.issubdtype(codes.dtype, np.integer):
+        raise CountsError(
+            f"codes must be integers of the shape (reports, {mechanism.width}), got {codes.dtype} {codes.shape}"
+        )
+    for attribute, column, size in zip(plan.schema.attributes, codes.T, mechanism.outputs, strict=True):
+        if len(column) and (column.max() >= size or column.min() < 0):
+            raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
+    for part in mechanism.parts:
+        asked = np.sum(codes[:, list(part.attributes)] < np.array(part.answers), axis=1)
+        if part.silent and (asked != part.pivots).any():
+            raise CountsError(f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part")

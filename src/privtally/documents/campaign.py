@@ -1,16 +1,84 @@
-"""Campaign: which plan is open for answers. Pure transitions; whoever stores campaigns stores values.
+"""Campaign: the order of plans, of which the last may be open for answers. Pure transitions; whoever stores campaigns
+stores values.
 
-one phase:    draft -> phase 1 open -> closed
-two phases:   draft -> phase 1 open -> phase 1 closed -> phase 2 open -> closed
+    draft -> open -> closed -> open (the next plan) -> closed -> …
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from privtally.documents.plan import Plan, design
-from privtally.errors import CampaignError
-from privtally.names import TWO_PHASE, MechanismName
-from privtally.schema import Schema
+from privtally.documents.plan import Plan
+from privtally.errors import CampaignError, PrivtallyError
+
+
+class State(Enum):
+    """Where a campaign's last plan stands."""
+
+    DRAFT = "draft"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The plans of a campaign so far; all but the last are closed."""
+
+    plans: tuple[Plan, ...]
+    state: State = State.DRAFT
+
+    @classmethod
+    def draft(cls, plan: Plan) -> "Campaign":
+        """A campaign that nobody can answer yet, from its first plan."""
+        if plan.phase != 1:
+            raise CampaignError(f"a campaign starts with its first plan, this one is of phase {plan.phase}")
+        return cls((plan,))
+
+    @property
+    def open_plan(self) -> Plan | None:
+        """The plan that takes answers now, if any."""
+        return self.plans[-1] if self.state is State.OPEN else None
+
+    def open(self) -> "Campaign":
+        """Take answers to the first plan."""
+        return self._move(State.DRAFT, State.OPEN)
+
+    def close(self) -> "Campaign":
+        """Take no more answers to the open plan."""
+        return self._move(State.OPEN, State.CLOSED)
+
+    def follow(self, plan: Plan) -> "Campaign":
+        """Take answers to the next plan of the campaign."""
+        plans = check_one_campaign((*self.plans, plan), CampaignError)
+        if plan.phase != self.plans[-1].phase + 1:
+            raise CampaignError(f"phase {plan.phase} cannot follow phase {self.plans[-1].phase}")
+        return replace(self._move(State.CLOSED, State.OPEN), plans=tuple(plans))
+
+    def _move(self, start: State, end: State) -> "Campaign":
+        if self.state is not start:
+            raise CampaignError(f"the campaign is in state '{self.state.value}'; this step starts from '{start.value}'")
+        return replace(self, state=end)
+
+
+def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> list[Plan]:
+    """The plans in order of their phases, refused unless all belong to one campaign and each is there once."""
+    ordered = sorted(plans, key=lambda plan: plan.phase)
+    for one, two in zip(ordered, ordered[1:], strict=False):
+        if one.phase == two.phase:
+            raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
+        if one.campaign_id != two.campaign_id:
+            raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
+        if (one.schema, one.epsilon, one.mechanism, one.answers) != (
+            two.schema,
+            two.epsilon,
+            two.mechanism,
+            two.answers,
+        ):
+            raise error(
+                f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism or permitted answers; "
+                "the plans of one campaign agree in them"
+            )
+    return ordered
 
 
 def phase1_people(people: int, share: float) -> int:
@@ -24,67 +92,3 @@ def phase1_people(people: int, share: float) -> int:
             "each phase needs at least one person"
         )
     return first
-
-
-class State(Enum):
-    """Where a campaign stands."""
-
-    DRAFT = "draft"
-    PHASE_1_OPEN = "phase 1 open"
-    PHASE_1_CLOSED = "phase 1 closed"
-    PHASE_2_OPEN = "phase 2 open"
-    CLOSED = "closed"
-
-
-@dataclass(frozen=True)
-class Campaign:
-    """The plans of a campaign so far, and where it stands."""
-
-    plans: tuple[Plan, ...]
-    state: State = State.DRAFT
-
-    @classmethod
-    def draft(cls, schema: Schema, epsilon: float, mechanism: MechanismName) -> "Campaign":
-        """A campaign that nobody can answer yet."""
-        return cls((design(schema, epsilon, mechanism),))
-
-    @property
-    def two_phases(self) -> bool:
-        """Whether a second phase follows the first."""
-        return self.plans[0].campaign in TWO_PHASE
-
-    @property
-    def open_plan(self) -> Plan | None:
-        """The plan that takes answers now, if any."""
-        return self.plans[-1] if self.state in (State.PHASE_1_OPEN, State.PHASE_2_OPEN) else None
-
-    def open_phase_1(self) -> "Campaign":
-        """Take answers to the first plan."""
-        return self._move(State.DRAFT, State.PHASE_1_OPEN)
-
-    def close_phase_1(self) -> "Campaign":
-        """Take no more answers to the first plan; with one phase that is the end."""
-        return self._move(State.PHASE_1_OPEN, State.PHASE_1_CLOSED if self.two_phases else State.CLOSED)
-
-    def open_phase_2(self, plan: Plan) -> "Campaign":
-        """Take answers to a second plan, learned from the first."""
-        first = self.plans[0]
-        if plan.phase != 2 or (plan.schema, plan.epsilon, plan.campaign) != (
-            first.schema,
-            first.epsilon,
-            first.campaign,
-        ):
-            raise CampaignError("the second plan must be phase 2 of the first one's schema, epsilon and mechanism")
-        if plan.learned is not None and plan.learned.plan != first.digest:
-            raise CampaignError("the second plan was learned from another first phase")
-        moved = self._move(State.PHASE_1_CLOSED, State.PHASE_2_OPEN)
-        return replace(moved, plans=(first, plan))
-
-    def close(self) -> "Campaign":
-        """Take no more answers to the second plan."""
-        return self._move(State.PHASE_2_OPEN, State.CLOSED)
-
-    def _move(self, start: State, end: State) -> "Campaign":
-        if self.state is not start:
-            raise CampaignError(f"the campaign is in state '{self.state.value}'; this step starts from '{start.value}'")
-        return replace(self, state=end)

@@ -1,60 +1,57 @@
-"""Counts: how often each report was seen, in integers that add.
+"""Counts: how often each report was seen, in integers that add, and their strict JSON form.
 
-    whole report counts  ->  pairwise tables  ->  one-way counts
+What is kept beyond the counts of every attribute by itself:
 
-The left carries the most; a Counts holds the leftmost that fits. Counts of whole reports give way to pairwise tables
-once more than `whole_report_limit` distinct ones were seen, and pairwise tables to nothing where the schema makes them
-larger than `MAX_PAIR_CELLS`. Both depend on the reports only and not on the order in which they were added.
+    of each part    the distinct sub-reports and how often each was seen, up to a limit; past it pairwise tables
+    across parts    pairwise tables: the parts of one report belong to one person
+
+Pairwise tables are kept where the schema makes them no larger than `MAX_PAIR_CELLS`. What is kept depends on the
+reports only and not on the order in which they were added.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from math import prod
 from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from privtally.documents.plan import Plan
+from privtally.documents.sub_reports import (
+    MAX_PAIR_CELLS,
+    SUB_REPORT_LIMIT,
+    Pair,
+    SubReports,
+    add_up,
+    distinct,
+    kept_pairs,
+    pair_cells,
+    pair_tables,
+)
 from privtally.errors import CountsError
 from privtally.exact import wire
-from privtally.schema import Codes
+from privtally.exact.arrays import Integers
 
-WHOLE_REPORT_LIMIT = 1 << 18
-MAX_PAIR_CELLS = 4_000_000
-
-_CHUNK = 1 << 18
-
-Tally = NDArray[np.int64]
-Pair = tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False)
-class WholeReports:
-    """Distinct reports in lexicographic order (report, attribute), and how often each was seen."""
-
-    codes: Tally
-    times: Tally
-
-    def __len__(self) -> int:
-        return len(self.times)
+LARGEST_COUNT = 2**53 - 1
+"""The largest integer that every JSON reader takes exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
     """The counts of the reports to one plan. `count` and `tally` build them, `+` adds them.
 
-    Where a mechanism leaves attributes unanswered, the code after an attribute's last label counts "not asked".
+    Where a part is silent about attributes that are not asked, the code after an attribute's last one counts "not
+    asked". `parts` are the attributes of each part of several attributes, with its distinct sub-reports, or None
+    where there are more than `limit` of them.
     """
 
     plan: str
     reports: int
-    attributes: tuple[Tally, ...]
-    whole: WholeReports | None
-    pairs: Mapping[Pair, Tally] | None
-    whole_report_limit: int = WHOLE_REPORT_LIMIT
+    attributes: tuple[Integers, ...]
+    parts: Mapping[tuple[int, ...], SubReports | None]
+    pairs: Mapping[Pair, Integers]
+    limit: int = SUB_REPORT_LIMIT
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -64,9 +61,10 @@ class Counts:
     @property
     def detail(self) -> str:
         """What is kept beyond each attribute's counts, in words."""
-        if self.whole is not None:
-            return f"{len(self.whole):,} distinct whole reports"
-        return "pairwise tables" if self.pairs is not None else "one-way counts only"
+        kept = [subs for subs in self.parts.values() if subs is not None]
+        words = [f"{sum(map(len, kept)):,} distinct reports"] if kept else []
+        words += ["pairwise tables"] if self.pairs else []
+        return " and ".join(words) or "one-way counts only"
 
     def __add__(self, other: "Counts") -> "Counts":
         if self.plan != other.plan:
@@ -75,17 +73,18 @@ class Counts:
                 "estimate from both phases instead"
             )
         attributes = tuple(mine + yours for mine, yours in zip(self.attributes, other.attributes, strict=True))
-        limit = min(self.whole_report_limit, other.whole_report_limit)
-        whole = None
-        if self.whole is not None and other.whole is not None:
-            whole = _merge(self.outputs, self.whole, other.whole)
-            if len(whole) > limit:
-                whole = None
-        pairs = None
-        if whole is None and pair_cells(self.outputs) <= MAX_PAIR_CELLS:
-            mine, yours = self.pair_tables, other.pair_tables
-            pairs = {pair: mine[pair] + yours[pair] for pair in mine}
-        return Counts(self.plan, self.reports + other.reports, attributes, whole, pairs, limit)
+        limit = min(self.limit, other.limit)
+        parts = {}
+        for part, mine in self.parts.items():
+            yours = other.parts[part]
+            parts[part] = None
+            if mine is not None and yours is not None:
+                codes, times = np.concatenate([mine.codes, yours.codes]), np.concatenate([mine.times, yours.times])
+                both = distinct([self.outputs[own] for own in part], codes, times)
+                parts[part] = both if len(both) <= limit else None
+        kept = kept_pairs(self.outputs, parts)
+        pairs = {pair: self.pair_tables[pair] + other.pair_tables[pair] for pair in kept}
+        return Counts(self.plan, self.reports + other.reports, attributes, parts, pairs, limit)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Counts) and self.body() == other.body()
@@ -94,39 +93,44 @@ class Counts:
         return hash((self.plan, self.reports))
 
     @cached_property
-    def pair_tables(self) -> Mapping[Pair, Tally]:
+    def pair_tables(self) -> Mapping[Pair, Integers]:
         """How often each two codes of each two attributes were seen together; empty where nothing keeps that."""
-        if self.pairs is not None:
-            return self.pairs
-        if self.whole is None or pair_cells(self.outputs) > MAX_PAIR_CELLS:
-            return {}
-        return _pair_tables(self.outputs, self.whole)
+        tables = dict(self.pairs)
+        if pair_cells(self.outputs) <= MAX_PAIR_CELLS:
+            for part, subs in self.parts.items():
+                if subs is not None:
+                    tables |= pair_tables([(place, own) for place, own in enumerate(part)], self.outputs, subs)
+        return tables
 
-    def agreements(self, one: int, two: int) -> Tally | None:
+    def agreements(self, one: int, two: int) -> Integers | None:
         """How often two attributes of the same size both had each code, or None where nothing keeps that."""
-        if self.pairs is not None:
-            return self.pairs[min(one, two), max(one, two)].diagonal().copy()
-        if self.whole is None:
-            return None
-        agree = self.whole.codes[:, one] == self.whole.codes[:, two]
-        return _count(self.whole.codes[agree, one], self.whole.times[agree], self.outputs[one])
+        table = self.pairs.get((min(one, two), max(one, two)))
+        if table is not None:
+            return table.diagonal().copy()
+        for part, subs in self.parts.items():
+            if subs is not None and one in part and two in part:
+                first, second = subs.codes[:, part.index(one)], subs.codes[:, part.index(two)]
+                agree = first == second
+                return add_up(first[agree], subs.times[agree], self.outputs[one])
+        return None
 
     def body(self) -> dict[str, Any]:
         """The counts as plain values."""
-        body: dict[str, Any] = {
+        return {
             "format": "privtally.counts/1",
             "plan": self.plan,
             "reports": self.reports,
+            "limit": self.limit,
             "attributes": [tally.tolist() for tally in self.attributes],
-            "whole_report_limit": self.whole_report_limit,
-        }
-        if self.whole is not None:
-            body["whole_reports"] = np.column_stack([self.whole.codes, self.whole.times]).tolist()
-        if self.pairs is not None:
-            body["pairs"] = [
+            "parts": [
+                {"attributes": list(part)}
+                | ({} if subs is None else {"reports": np.column_stack([subs.codes, subs.times]).tolist()})
+                for part, subs in sorted(self.parts.items())
+            ],
+            "pairs": [
                 {"attributes": list(pair), "counts": table.tolist()} for pair, table in sorted(self.pairs.items())
-            ]
-        return body
+            ],
+        }
 
     @cached_property
     def digest(self) -> str:
@@ -138,101 +142,115 @@ class Counts:
         return wire.canonical(self.body()) + b"\n"
 
 
-def count(plan: Plan, codes: Codes, whole_report_limit: int = WHOLE_REPORT_LIMIT) -> Counts:
-    """The counts of an array of private codes (report, attribute)."""
-    outputs = plan.sampler.outputs
-    _check_codes(plan, codes)
-    total = from_whole(plan.digest, outputs, _distinct(outputs, codes[:0], np.ones(0, np.int64)), whole_report_limit)
-    for start in range(0, len(codes), _CHUNK):
-        piece = codes[start : start + _CHUNK]
-        whole = _distinct(outputs, piece, np.ones(len(piece), dtype=np.int64))
-        total += from_whole(plan.digest, outputs, whole, whole_report_limit)
-    return total
-
-
-def nothing(plan: Plan, whole_report_limit: int = WHOLE_REPORT_LIMIT) -> Counts:
-    """The counts of no reports: adding them changes nothing."""
-    return count(plan, np.empty((0, len(plan.sampler.outputs)), dtype=np.uint8), whole_report_limit)
-
-
 def check_counts(plan: Plan, counts: Counts) -> None:
-    """Refuse counts that do not belong to the plan."""
+    """Refuse counts that do not belong to the plan, or that no reports to it can have."""
     if counts.plan != plan.digest:
         raise CountsError(
             f"the counts belong to plan {counts.plan[:12]}…, not to {plan.digest[:12]}… "
-            f"(phase {plan.phase} of {plan.campaign}); give each plan the counts of its own phase"
+            f"(phase {plan.phase} of {plan.mechanism}); give each plan the counts of its own phase"
         )
-    if counts.outputs != plan.sampler.outputs:
-        raise CountsError("the counts do not have the plan's numbers of labels")
-    if counts.whole is not None:
-        _check_codes(plan, counts.whole.codes)
-    if plan.mechanism == "smp" and sum(int(tally[:-1].sum()) for tally in counts.attributes) != counts.reports:
-        raise CountsError("the counts are not of smp reports, each of which answers one attribute")
+    mechanism = plan.sampler
+    several = {part.attributes for part in mechanism.parts if len(part.attributes) > 1}
+    if counts.outputs != mechanism.outputs or set(counts.parts) != several:
+        raise CountsError("the counts do not have the plan's parts and numbers of codes")
+    for part in mechanism.parts:
+        if not part.silent:
+            continue
+        answered = sum(int(counts.attributes[own][:-1].sum()) for own in part.attributes)
+        subs = counts.parts.get(part.attributes)
+        asked = np.zeros(0) if subs is None else np.sum(subs.codes < np.array(part.answers), axis=1)
+        if answered != part.pivots * counts.reports or (asked != part.pivots).any():
+            raise CountsError(f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part")
 
 
-def _check_codes(plan: Plan, codes: Codes | Tally) -> None:
-    """Refuse codes that no report to the plan can have."""
-    outputs = plan.sampler.outputs
-    if codes.ndim != 2 or codes.shape[1] != len(outputs) or not np.issubdtype(codes.dtype, np.integer):
-        raise CountsError(
-            f"codes must be integers of the shape (reports, {len(outputs)}), got {codes.dtype} {codes.shape}"
-        )
-    for attribute, column, size in zip(plan.schema.attributes, codes.T, outputs, strict=True):
-        if len(column) and (column.max() >= size or column.min() < 0):
-            raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
-    if plan.mechanism == "smp" and (np.sum(codes < plan.sampler.sizes, axis=1) != 1).any():
-        raise CountsError("every report to an smp plan answers exactly one attribute")
+class _Part(msgspec.Struct, forbid_unknown_fields=True):
+    attributes: list[int]
+    reports: list[list[int]] | None = None
 
 
-def pair_cells(outputs: Sequence[int]) -> int:
-    """How many cells the pairwise tables of a schema have."""
-    return sum(one * two for one, two in combinations(outputs, 2))
+class _Pair(msgspec.Struct, forbid_unknown_fields=True):
+    attributes: tuple[int, int]
+    counts: list[list[int]]
 
 
-def from_whole(plan: str, outputs: Sequence[int], whole: WholeReports, limit: int) -> Counts:
-    """Counts from distinct whole reports, which are kept unless they are more than the limit."""
-    attributes = tuple(_count(whole.codes[:, own], whole.times, size) for own, size in enumerate(outputs))
-    reports = int(whole.times.sum())
-    if len(whole) <= limit:
-        return Counts(plan, reports, attributes, whole, None, limit)
-    pairs = _pair_tables(outputs, whole) if pair_cells(outputs) <= MAX_PAIR_CELLS else None
-    return Counts(plan, reports, attributes, None, pairs, limit)
+class _Document(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="privtally.counts/1"):
+    plan: str
+    reports: int
+    limit: int
+    attributes: list[list[int]]
+    parts: list[_Part]
+    pairs: list[_Pair]
 
 
-def _pair_tables(outputs: Sequence[int], whole: WholeReports) -> dict[Pair, Tally]:
-    tables = {}
-    for one, two in combinations(range(len(outputs)), 2):
-        shape = outputs[one], outputs[two]
-        cells = whole.codes[:, one] * shape[1] + whole.codes[:, two]
-        tables[one, two] = _count(cells, whole.times, prod(shape)).reshape(shape)
-    return tables
+def load_counts(data: bytes | str, plan: Plan | None = None) -> Counts:
+    """Counts from their document, refused if they contradict themselves or, where one is given, the plan."""
+    document = wire.decode(data, _Document, CountsError, "the counts document")
+    wire.check_digest(document.plan, "the plan of counts", CountsError)
+    attributes = tuple(_integers(row, (len(row),)) for row in document.attributes)
+    outputs = tuple(map(len, attributes))
+    _integers([document.reports, document.limit], (2,))
+    owners = [own for part in document.parts for own in part.attributes]
+    _require(bool(outputs) and min(outputs) >= 2, "every attribute needs at least two counts")
+    _require(
+        len(set(owners)) == len(owners)
+        and all(0 <= own < len(outputs) for own in owners)
+        and all(len(part.attributes) > 1 for part in document.parts),
+        "each part must have several attributes, and each attribute one part",
+    )
+    parts = {tuple(part.attributes): _read_sub_reports(part, outputs, document.limit) for part in document.parts}
+    expected = kept_pairs(outputs, parts)
+    _require([pair.attributes for pair in document.pairs] == expected, "it must have one table for each pair it keeps")
+    pairs = {
+        pair: _integers(found.counts, (outputs[pair[0]], outputs[pair[1]]))
+        for pair, found in zip(expected, document.pairs, strict=True)
+    }
+    counts = Counts(document.plan, document.reports, attributes, parts, pairs, document.limit)
+    _check_sums(counts)
+    if plan is not None:
+        check_counts(plan, counts)
+    return counts
 
 
-def _count(codes: Tally, times: Tally, size: int) -> Tally:
-    """How often each code was seen; integers throughout (bincount with weights would pass through floats)."""
-    total = np.zeros(size, dtype=np.int64)
-    np.add.at(total, codes, times)
-    return total
+def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # an assertion under another name
+    if not holds:
+        raise CountsError(f"the counts document is refused: {otherwise}")
 
 
-def _merge(outputs: Sequence[int], one: WholeReports, two: WholeReports) -> WholeReports:
-    return _distinct(outputs, np.concatenate([one.codes, two.codes]), np.concatenate([one.times, two.times]))
+def _integers(rows: Any, shape: tuple[int, ...]) -> Integers:
+    """Nested lists of integers as an array of that shape, each between 0 and the largest exact JSON integer."""
+    try:
+        table = np.array(rows, dtype=np.int64)
+    except (ValueError, OverflowError):
+        table = np.array([-1])
+    _require(
+        not table.size or (table.min() >= 0 and table.sum(dtype=float) <= LARGEST_COUNT), "a number is out of range"
+    )
+    _require(not table.size or table.shape == shape, "a table has the wrong shape")
+    return table.reshape(shape)
 
 
-def _distinct(outputs: Sequence[int], codes: Codes | Tally, times: Tally) -> WholeReports:
-    """Distinct rows in lexicographic order, with the sums of their times."""
-    codes = codes.astype(np.int64, copy=False)
-    cells = prod(outputs)
-    if cells >= 2**63:
-        rows, index = np.unique(codes, axis=0, return_inverse=True)
-        return WholeReports(rows, _count(index.ravel(), times, len(rows)))
-    radix = np.cumprod([1, *reversed(outputs[1:])], dtype=np.int64)[::-1]
-    keys = codes @ radix
-    if cells <= _CHUNK:
-        totals = _count(keys, times, cells)
-        keys = np.flatnonzero(totals)
-        totals = totals[keys]
-    else:
-        keys, index = np.unique(keys, return_inverse=True)
-        totals = _count(index, times, len(keys))
-    return WholeReports(keys[:, None] // radix % np.array(outputs, dtype=np.int64), totals)
+def _read_sub_reports(part: _Part, outputs: Sequence[int], limit: int) -> SubReports | None:
+    if part.reports is None:
+        return None
+    table = _integers(part.reports, (len(part.reports), len(part.attributes) + 1))
+    subs = SubReports(table[:, :-1], table[:, -1])
+    in_range = (subs.codes < [outputs[own] for own in part.attributes]).all() and (subs.times >= 1).all()
+    _require(bool(in_range), "a report has a code out of range or was never seen")
+    ordered = part.reports == sorted(part.reports) and len({tuple(row[:-1]) for row in part.reports}) == len(subs)
+    _require(ordered and len(subs) <= limit, "reports must be distinct, in order and within the limit")
+    return subs
+
+
+def _check_sums(counts: Counts) -> None:
+    """Refuse a document whose parts count different reports."""
+    margins = [(own, tally) for own, tally in enumerate(counts.attributes)]
+    for (one, two), table in counts.pairs.items():
+        margins += [(one, table.sum(axis=1)), (two, table.sum(axis=0))]
+    for part, subs in counts.parts.items():
+        if subs is not None:
+            margins += [
+                (own, add_up(subs.codes[:, place], subs.times, counts.outputs[own])) for place, own in enumerate(part)
+            ]
+    agree = all(np.array_equal(counts.attributes[own], margin) for own, margin in margins)
+    total = all(int(tally.sum()) == counts.reports for tally in counts.attributes)
+    _require(agree and total, "its tables do not add up to the number of reports")

@@ -2,17 +2,15 @@
 
 import csv
 import io
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from privtally.errors import EstimateError
 from privtally.exact import wire
+from privtally.exact.arrays import Floats
 from privtally.names import MechanismName, Method
-
-Floats = NDArray[np.float64]
 
 NORMAL_95 = 1.959963984540054
 """The normal distribution has 95 % within this many standard deviations."""
@@ -53,8 +51,7 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one phase put into an estimate."""
 
-    phase: Literal[1, 2]
-    mechanism: MechanismName
+    phase: int
     epsilon: float
     reports: int
     plan: str
@@ -68,11 +65,13 @@ class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where an estimate came from."""
 
-    campaign: MechanismName
+    campaign: str
+    mechanism: MechanismName
     phases: tuple[PhaseUsed, ...]
     software: str
 
     def __post_init__(self) -> None:
+        wire.check_digest(self.campaign, "the campaign", EstimateError)
         if not self.phases or not wire.is_printable(self.software):
             raise EstimateError("an estimate must name its phases, and its software in printable text")
 

@@ -1,58 +1,66 @@
 """Plan: one phase of a campaign as a public, immutable document.
 
 A participant who holds a plan knows everything about how their answers will be made private; its digest names it in
-every report and every count, and its meaning never changes.
+every report and every count, and its meaning never changes. The digest of a campaign's first plan is the campaign's id.
 """
 
 import math
-from collections.abc import Sequence
+import re
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from privtally.errors import PlanError
 from privtally.exact import wire
-from privtally.mechanisms import (
-    Mechanism,
-    Pivot,
-    Sample,
-    Split,
-    copy_fills,
-    prior_fills,
-    table_fills,
-    uniform_fills,
-)
-from privtally.mechanisms.pivot import Table
-from privtally.names import MECHANISMS, TWO_PHASE, MechanismName, Rule
+from privtally.exact.source import Source, SystemSource
+from privtally.mechanisms import NAMED, Mechanism, PartPlan, build
+from privtally.names import MECHANISMS, MechanismName, Rule
 from privtally.schema import Schema
 
-PARAMETER = {"rs-rfd": "priors", "corr-rr": "copy_probability", "cond-rr": "conditional_tables"}
-"""The field of a plan that holds what its mechanism needs beyond epsilon and the schema."""
-
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 32.0
-MAX_TABLE_CELLS = 1_000_000
+MOST_ANSWERS = 1_000
+"""The largest number of answers that a campaign may ask of one person."""
+MOST_PEOPLE = 2**53 - 1
+NONCE = re.compile(r"[0-9a-f]{32}")
 
 
-class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a second phase's parameters came from."""
+class LearnedFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Counts that a plan was learned from."""
 
     plan: str
     counts: str
     reports: int
-    rule: Rule | None = None
-    phase2_users: int | None = None
-    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    """How often an observer who knows nothing of the answers names a report's pivot, where the rule has a bound."""
 
     def __post_init__(self) -> None:
         wire.check_digest(self.plan, "the plan that was learned from", PlanError)
         wire.check_digest(self.counts, "the counts that were learned from", PlanError)
-        if self.reports < 1 or (self.phase2_users is not None and self.phase2_users < 1):
-            raise PlanError("numbers of people must be at least 1")
+        check_people(self.reports)
+
+
+class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a later phase's parameters came from: the counts of earlier phases, and how they were used."""
+
+    history: tuple[LearnedFrom, ...]
+    rule: Rule | None = None
+    people: int | None = None
+    """How many people the phase was planned for, where that matters."""
+    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
+    """How often an observer who knows nothing of the answers names a report's pivot, where the rule has a bound."""
+
+    def __post_init__(self) -> None:
+        if not self.history:
+            raise PlanError("a plan that was learned must name the counts that it was learned from")
+        if self.people is not None:
+            check_people(self.people)
         if self.pivot_guess is not msgspec.UNSET and not 0 < self.pivot_guess <= 1:
             raise PlanError("'pivot_guess' must be above 0 and at most 1")
+
+    @property
+    def reports(self) -> int:
+        """How many reports the parameters rest on."""
+        return sum(source.reports for source in self.history)
 
 
 class Plan(
@@ -68,49 +76,71 @@ class Plan(
 
     schema: Schema
     epsilon: float
-    campaign: MechanismName
-    phase: Literal[1, 2]
     mechanism: MechanismName
-    priors: tuple[tuple[float, ...], ...] | None = None
-    copy_probability: tuple[tuple[float, ...], ...] | None = None
-    conditional_tables: tuple[tuple[Table | None, ...], ...] | None = None
+    """The name of the campaign's mechanism, for people; `parts` state what this phase does."""
+    phase: int
+    answers: int
+    """How many phases of the campaign one person may answer."""
+    parts: tuple[PartPlan, ...]
+    nonce: str | None = None
+    """128 random bits in the first plan, so that the same questions asked again are another campaign."""
+    campaign: str | None = None
+    """The digest of the campaign's first plan, in every later one."""
     learned: Learned | None = None
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        if self.mechanism != phase_mechanism(self.campaign, self.phase):
-            raise PlanError(f"phase {self.phase} of a {self.campaign} campaign does not run {self.mechanism}")
-        if self.campaign in TWO_PHASE and len(self.schema.attributes) < 2:
-            raise PlanError(f"{self.campaign} needs at least two attributes; use spl or smp for a single one")
-        if self.campaign == "corr-rr" and len(set(self.schema.sizes)) > 1:
-            raise PlanError(
-                "corr-rr needs the same number of labels in every attribute, "
-                f"the schema has {', '.join(map(str, self.schema.sizes))}; use cond-rr for unequal ones"
-            )
-        if self.campaign == "cond-rr":
-            _check_table_cells(self.schema.sizes)
-        if self.learned is not None and self.phase == 1:
-            raise PlanError("a first phase is not learned from another")
-        needed = PARAMETER.get(self.mechanism)
-        for field in PARAMETER.values():
-            if (getattr(self, field) is not None) != (field == needed):
-                raise PlanError(f"a {self.mechanism} plan must {'have' if field == needed else 'not have'} '{field}'")
-        _check_shapes(self)
-        _ = self.sampler  # refuses parameters that are not exact probabilities
+        if not 1 <= self.answers <= MOST_ANSWERS:
+            raise PlanError(f"a person may answer a campaign 1 to {MOST_ANSWERS:,} times, not {self.answers}")
+        if not 1 <= self.phase <= MOST_ANSWERS:
+            raise PlanError(f"phases are numbered from 1 to {MOST_ANSWERS:,}, got {self.phase}")
+        if self.phase == 1:
+            if self.nonce is None or not NONCE.fullmatch(self.nonce):
+                raise PlanError("a first plan must have a 'nonce' of 32 lower-case hexadecimal digits")
+            if self.campaign is not None or self.learned is not None:
+                raise PlanError("a first plan starts its campaign and is not learned from another one")
+        else:
+            if self.campaign is None or self.learned is None or self.nonce is not None:
+                raise PlanError("a later plan must name its 'campaign' and what it was 'learned' from, and no 'nonce'")
+            wire.check_digest(self.campaign, "a plan's campaign", PlanError)
+        _ = self.sampler  # refuses parts that do not fit the schema
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the plan's canonical JSON: its name everywhere else."""
         return wire.digest(msgspec.to_builtins(self))
 
+    @property
+    def campaign_id(self) -> str:
+        """The digest of the campaign's first plan."""
+        return self.campaign or self.digest
+
+    @property
+    def total_epsilon(self) -> float:
+        """The budget of a person who answers as often as the campaign allows."""
+        return self.answers * self.epsilon
+
     @cached_property
     def sampler(self) -> Mechanism:
-        """The mechanism that the plan describes, its weights computed here from epsilon and the sizes."""
-        return _build(self)
+        """The mechanism that the parts describe, its weights computed here from epsilon and the sizes."""
+        return build(self.parts, self.schema.sizes, Fraction(self.epsilon))
 
     def dump(self) -> bytes:
         """The plan as a document: its content and its digest."""
         return wire.canonical({**msgspec.to_builtins(self), "digest": self.digest}) + b"\n"
+
+    def next(self, parts: tuple[PartPlan, ...], learned: Learned) -> "Plan":
+        """The plan of the phase after this one."""
+        return Plan(
+            schema=self.schema,
+            epsilon=self.epsilon,
+            mechanism=self.mechanism,
+            phase=self.phase + 1,
+            answers=self.answers,
+            parts=parts,
+            campaign=self.campaign_id,
+            learned=learned,
+        )
 
 
 def load_plan(data: bytes | str) -> Plan:
@@ -123,24 +153,36 @@ def load_plan(data: bytes | str) -> Plan:
     return plan
 
 
-def design(schema: Schema, epsilon: float, mechanism: MechanismName) -> Plan:
-    """The first phase's plan of a campaign with the given mechanism."""
+def design(
+    schema: Schema, epsilon: float, mechanism: MechanismName, *, answers: int = 1, source: Source | None = None
+) -> Plan:
+    """The first plan of a new campaign, which one person may answer `answers` times.
+
+    The random bits that tell it from every other campaign come from `source`, the operating system's if not given.
+    """
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
+    check_number(epsilon)
     try:
         epsilon = float(epsilon)
     except OverflowError:
         epsilon = math.inf
-    return Plan(schema=schema, epsilon=epsilon, campaign=mechanism, phase=1, mechanism=phase_mechanism(mechanism, 1))
+    NAMED[mechanism].check(schema.sizes)
+    return Plan(
+        schema=schema,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        phase=1,
+        answers=answers,
+        parts=NAMED[mechanism].first(len(schema.attributes)),
+        nonce=(source or SystemSource()).words(2).tobytes().hex(),
+    )
 
 
-def phase_mechanism(campaign: MechanismName, phase: int) -> MechanismName:
-    """What a phase of a campaign runs: Phase I of two is always SPL."""
-    if campaign in TWO_PHASE:
-        return "spl" if phase == 1 else campaign
-    if phase == 2:
-        raise PlanError(f"a {campaign} campaign has one phase")
-    return campaign
+def check_number(epsilon: Any) -> None:
+    """Refuse a budget that is no number, such as a text or a truth value."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -151,54 +193,7 @@ def check_epsilon(epsilon: float) -> None:
         raise PlanError(f"epsilon must be between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}, got {epsilon}")
 
 
-def _build(plan: Plan) -> Mechanism:
-    sizes, epsilon = plan.schema.sizes, Fraction(plan.epsilon)
-    match plan.mechanism:
-        case "spl":
-            return Split.of(sizes, epsilon)
-        case "smp":
-            return Sample.of(sizes, epsilon)
-        case "rs-fd":
-            return Pivot.of(sizes, epsilon, uniform_fills(sizes))
-        case "rs-rfd":
-            return Pivot.of(sizes, epsilon, prior_fills(plan.priors or ()))
-        case "corr-rr":
-            return Pivot.of(sizes, epsilon, copy_fills(sizes, plan.copy_probability or ()))
-        case "cond-rr":
-            return Pivot.of(sizes, epsilon, table_fills(plan.conditional_tables or ()))
-
-
-def _check_shapes(plan: Plan) -> None:
-    """Refuse parameters whose shape does not fit the schema."""
-    sizes = plan.schema.sizes
-    square = (len(sizes),) * len(sizes)
-    if plan.priors is not None and _lengths(plan.priors) != sizes:
-        raise PlanError("'priors' must give one probability for each label of each attribute")
-    if plan.copy_probability is not None:
-        if _lengths(plan.copy_probability) != square:
-            raise PlanError("'copy_probability' must have a row and a column for each attribute")
-        if any(row[own] != 1 for own, row in enumerate(plan.copy_probability)):
-            raise PlanError("'copy_probability' must be 1 on its diagonal: an attribute agrees with itself")
-    if plan.conditional_tables is not None:
-        if _lengths(plan.conditional_tables) != square:
-            raise PlanError("'conditional_tables' must have a row and a column for each attribute")
-        for pivot, row in enumerate(plan.conditional_tables):
-            for other, table in enumerate(row):
-                if (table is None) != (pivot == other):
-                    raise PlanError("'conditional_tables' must be null on its diagonal and nowhere else")
-                if table is not None and _lengths(table) != (sizes[other],) * sizes[pivot]:
-                    raise PlanError("a conditional table needs a row for each pivot label, a column for each other one")
-
-
-def _check_table_cells(sizes: Sequence[int]) -> None:
-    """Refuse a schema whose conditional tables would be larger than a plan should carry."""
-    cells = sum(sizes) ** 2 - sum(size**2 for size in sizes)
-    if cells > MAX_TABLE_CELLS:
-        raise PlanError(
-            f"cond-rr would need {cells:,} table cells for this schema, at most {MAX_TABLE_CELLS:,} are allowed; "
-            "merge labels or use rs-rfd"
-        )
-
-
-def _lengths(rows: Sequence[Sequence[Any]]) -> tuple[int, ...]:
-    return tuple(map(len, rows))
+def check_people(people: int) -> None:
+    """Refuse a number of people that no document can hold."""
+    if not 1 <= people <= MOST_PEOPLE:
+        raise PlanError(f"a number of people must be between 1 and {MOST_PEOPLE:,}, got {people}")

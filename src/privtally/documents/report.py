@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privtally.documents.plan import Plan
 from privtally.errors import ReportError
 from privtally.exact import wire
-from privtally.schema import Codes
+from privtally.exact.arrays import Codes
 
 ID_BYTES = 16
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -62,33 +62,38 @@ class Reports:
         return len(self.codes)
 
     def __iter__(self) -> Iterator[Report]:
-        digest, silent = self.plan.digest, self.plan.sampler.sizes
+        digest, silences = self.plan.digest, self.plan.sampler.silences
         for name, codes in zip(self.ids, self.codes.tolist(), strict=True):
-            yield Report(digest, name.tobytes().hex(), with_nulls(codes, silent))
+            yield Report(digest, name.tobytes().hex(), with_nulls(codes, silences))
 
 
 def check_report(plan: Plan, report: Report) -> list[int]:
-    """The codes of a report that answers this plan, silence as the code after the last label; else refused."""
+    """The codes of a report that answers this plan, "not asked" as the code after the last one; else refused."""
     if report.plan != plan.digest:
         raise ReportError(
             f"the report answers plan {report.plan[:12]}…, not {plan.digest[:12]}… (phase {plan.phase}); "
             "tally it with its own plan"
         )
-    outputs = plan.sampler.outputs
-    if len(report.codes) != len(outputs):
-        raise ReportError(f"the report has {len(report.codes)} codes, the plan {len(outputs)} attributes")
-    if plan.mechanism == "smp" and sum(code is not None for code in report.codes) != 1:
-        raise ReportError("a report to an smp plan must answer exactly one attribute")
+    mechanism = plan.sampler
+    if len(report.codes) != mechanism.width:
+        raise ReportError(f"the report has {len(report.codes)} codes, the plan {mechanism.width} attributes")
     codes = []
-    for attribute, code, output in zip(plan.schema.attributes, report.codes, outputs, strict=True):
-        if code is None and output == attribute.size:
-            raise ReportError(f"attribute '{attribute.name}' is null, but {plan.mechanism} answers every attribute")
-        if code is not None and not 0 <= code < attribute.size:
-            raise ReportError(f"attribute '{attribute.name}' has a code outside 0 to {attribute.size - 1}")
-        codes.append(attribute.size if code is None else code)
+    for place, (code, output, silence) in enumerate(
+        zip(report.codes, mechanism.outputs, mechanism.silences, strict=True)
+    ):
+        if code is None and silence is None:
+            raise ReportError(
+                f"attribute '{plan.schema.names[place]}' is null, but the plan answers it in every report"
+            )
+        if code is not None and not 0 <= code < (output if silence is None else silence):
+            raise ReportError(f"attribute '{plan.schema.names[place]}' has a code that the plan does not have")
+        codes.append(silence if code is None and silence is not None else code or 0)
+    impossible = mechanism.check(codes)
+    if impossible is not None:
+        raise ReportError(f"the report cannot come from its plan: {impossible}")
     return codes
 
 
-def with_nulls(codes: Sequence[int], sizes: Sequence[int]) -> tuple[int | None, ...]:
-    """Codes as they go on the wire: null for the code after the last label."""
-    return tuple(None if code == size else code for code, size in zip(codes, sizes, strict=True))
+def with_nulls(codes: Sequence[int], silences: Sequence[int | None]) -> tuple[int | None, ...]:
+    """Codes as they go on the wire: null for "not asked"."""
+    return tuple(None if code == silence else code for code, silence in zip(codes, silences, strict=True))

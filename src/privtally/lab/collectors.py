@@ -1,17 +1,16 @@
 """People of simulated campaigns and the counts of their reports: exactly by multinomials, or user by user."""
 
-from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from privtally.documents.counts import WHOLE_REPORT_LIMIT, Counts, WholeReports, count, from_whole
+from privtally.collector.tally import count, count_times
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
+from privtally.documents.sub_reports import SubReports
 from privtally.lab.population import Tensor, marginals, resample, split_table, table_of
 from privtally.lab.seed import seeded
-from privtally.lab.simulate import Fills, pivot_whole, private_pivots, spl_whole
-from privtally.mechanisms import Pivot, Sample, Split
-from privtally.mechanisms.channel import Keep
+from privtally.lab.simulate import simulate
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 
@@ -65,14 +64,8 @@ class Exact:
         return [margin[0] / people.sum() for margin in marginals(people[None])]
 
     def count(self, plan: Plan, people: Tensor) -> Counts:
-        sampler, tables = plan.sampler, people[None]
-        if isinstance(sampler, Split):
-            return from_tensor(plan, spl_whole(tables, scales(sampler.channels), self._generator)[0])
-        if isinstance(sampler, Sample):
-            return from_answers(plan, private_pivots(tables, scales(sampler.channels), self._generator))
-        assert isinstance(sampler, Pivot)
-        private = private_pivots(tables, scales(sampler.channels), self._generator)
-        return from_tensor(plan, pivot_whole(private, matrices(sampler), self._generator)[0])
+        reports = simulate(plan.sampler, from_table(people), self._generator)
+        return count_times(plan, reports.codes, reports.times)
 
 
 class UserByUser:
@@ -105,37 +98,6 @@ class UserByUser:
         return count(plan, respond_many(plan, people, self._source).codes)
 
 
-def scales(channels: Sequence[Keep]) -> list[float]:
-    """What each channel lets through."""
-    return [float(channel.scale) for channel in channels]
-
-
-def matrices(sampler: Pivot) -> Fills:
-    """Each fill as a matrix: what it does to each certain code."""
-    sizes = sampler.sizes
-    return [
-        [
-            None if pivot == other else sampler.fills[pivot][other].push(np.eye(sizes[pivot]))
-            for other in range(len(sizes))
-        ]
-        for pivot in range(len(sizes))
-    ]
-
-
-def from_tensor(plan: Plan, tensor: Tensor) -> Counts:
-    """Counts from how often each whole report occurs."""
-    codes = np.argwhere(tensor)
-    return from_whole(plan.digest, plan.sampler.outputs, WholeReports(codes, tensor[tensor > 0]), WHOLE_REPORT_LIMIT)
-
-
-def from_answers(plan: Plan, private: Sequence[Tensor]) -> Counts:
-    """SMP: the private pivot is all there is, the rest says "not asked"."""
-    sizes = np.array(plan.sampler.sizes)
-    rows, times = [], []
-    for pivot, margin in enumerate(private):
-        for code in np.flatnonzero(margin[0]):
-            rows.append([*sizes[:pivot], code, *sizes[pivot + 1 :]])
-            times.append(margin[0, code])
-    order = np.lexsort(np.array(rows).T[::-1])
-    whole = WholeReports(np.array(rows, dtype=np.int64)[order], np.array(times, dtype=np.int64)[order])
-    return from_whole(plan.digest, plan.sampler.outputs, whole, WHOLE_REPORT_LIMIT)
+def from_table(table: Tensor) -> SubReports:
+    """How often each record or report occurs, as distinct rows with their numbers."""
+    return SubReports(np.argwhere(table), table[table > 0])

@@ -1,92 +1,70 @@
 """The counts of reports, sampled exactly and without users.
 
-People with the same record, pivot and private pivot behave alike, so multinomials over those groups have exactly the
-law that counting users one by one would have. Many campaigns are simulated at once along the first axis; the cost
-depends on the number of different records and not on the number of people.
+People with the same record, branch and private codes behave alike, so multinomials over those groups have exactly the
+law that counting users one by one would have. The cost depends on the number of different records and not on the number
+of people.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from privtally.lab.population import Tensor, marginals
-
-Floats = NDArray[np.float64]
-Fills = Sequence[Sequence[Floats | None]]
-"""fills[pivot][other]: the channel's matrix (pivot code, other code), with a run axis in front where runs differ."""
+from privtally.documents.sub_reports import SubReports, distinct
+from privtally.exact.arrays import Floats, Integers
+from privtally.mechanisms import Mechanism, Part
+from privtally.mechanisms.channel import Channel
 
 
-def response_matrix(scale: float, size: int) -> Floats:
-    """Randomized response as a matrix: λ·identity plus a constant."""
-    return scale * np.eye(size) + (1 - scale) / size
+def simulate(mechanism: Mechanism, people: SubReports, generator: np.random.Generator) -> SubReports:
+    """Distinct reports of people, who are given as distinct records with their numbers.
+
+    One part after the other takes the place of its attributes' raw codes.
+    """
+    for part in mechanism.parts:
+        people = _simulate_part(mechanism, part, people, generator)
+    return people
 
 
-def copy_matrix(copy_probability: NDArray[Any], size: int) -> Floats:
-    """Copying as a matrix, for each of an array of copy probabilities."""
-    p = np.asarray(copy_probability, dtype=float)[..., None, None]
-    matrix: Floats = p * np.eye(size) + (1 - p) / (size - 1) * (1 - np.eye(size))
-    return matrix
+def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generator: np.random.Generator) -> SubReports:
+    """The people with this part's codes replaced by a sub-report."""
+    branches = len(part.branches)
+    by_branch = generator.multinomial(people.times, np.full(branches, 1 / branches)).T
+    columns = np.array(part.attributes)
+    # Codes outside the part stay as they are, raw or private; a part that stands for all attributes has none.
+    sizes = [max(size, outputs) for size, outputs in zip(mechanism.sizes, mechanism.outputs, strict=True)]
+    found = []
+    for branch, times in zip(part.branches, by_branch, strict=True):
+        codes = people.codes.copy()
+        others = part.others(branch)
+        codes[:, columns[others]] = 0
+        group = distinct(sizes, codes, times)
+        for own in branch:
+            group = _through(group, columns[[own]], part.asked[own], columns[own], (part.sizes[own],), generator)
+        shape = tuple(part.answers[own] for own in branch)
+        for other in others:
+            filling = part.filling(branch, other)
+            group = _through(group, columns[list(branch)], filling, columns[other], shape, generator)
+        found.append(group)
+    codes = np.concatenate([group.codes for group in found])
+    return distinct(sizes, codes, np.concatenate([group.times for group in found]))
 
 
-def push(counts: Tensor, matrix: Floats, generator: np.random.Generator) -> Tensor:
-    """Pass counts (…, input) through a channel: (…, input, output) of those who went each way."""
-    return generator.multinomial(counts, np.broadcast_to(matrix, (*counts.shape, matrix.shape[-1])))
+def _through(
+    group: SubReports,
+    given: Integers,
+    channel: Channel,
+    column: int,
+    shape: tuple[int, ...],
+    generator: np.random.Generator,
+) -> SubReports:
+    """The group with a column drawn through a channel whose input is the combination of the given columns."""
+    inputs = np.ravel_multi_index(tuple(group.codes[:, given].T), shape)
+    drawn = generator.multinomial(group.times, _matrix(channel, int(np.prod(shape)))[inputs])
+    rows, outputs = np.nonzero(drawn)
+    codes = group.codes[rows]
+    codes[:, column] = outputs
+    return SubReports(codes, drawn[rows, outputs])
 
 
-def spl_one_way(tables: Tensor, scales: Sequence[float], generator: np.random.Generator) -> list[Tensor]:
-    """Each attribute's counts of SPL reports. Given the records, attributes are randomised independently."""
-    return [
-        push(margin, response_matrix(scale, margin.shape[-1]), generator).sum(axis=-2)
-        for margin, scale in zip(marginals(tables), scales, strict=True)
-    ]
-
-
-def private_pivots(tables: Tensor, scales: Sequence[float], generator: np.random.Generator) -> list[Tensor]:
-    """For each pivot the counts of its private codes, everybody having one pivot."""
-    attributes = tables.ndim - 1
-    by_pivot = generator.multinomial(tables, np.full(attributes, 1 / attributes))
-    chosen = [marginals(by_pivot[..., pivot])[pivot] for pivot in range(attributes)]
-    return [
-        push(margin, response_matrix(scale, margin.shape[-1]), generator).sum(axis=-2)
-        for margin, scale in zip(chosen, scales, strict=True)
-    ]
-
-
-def pivot_one_way(private: Sequence[Tensor], fills: Fills, generator: np.random.Generator) -> list[Tensor]:
-    """Each attribute's counts of pivot reports. Given the private pivot, the others are filled independently."""
-    counts = [margin.copy() for margin in private]
-    for pivot, margin in enumerate(private):
-        for other, matrix in enumerate(fills[pivot]):
-            if matrix is not None:
-                counts[other] += push(margin, matrix, generator).sum(axis=-2)
-    return counts
-
-
-def spl_whole(tables: Tensor, scales: Sequence[float], generator: np.random.Generator) -> Tensor:
-    """The counts of whole SPL reports: one attribute after the other goes through its channel."""
-    for axis, scale in enumerate(scales, start=1):
-        last = np.moveaxis(tables, axis, -1)
-        replaced = push(last, response_matrix(scale, last.shape[-1]), generator).sum(axis=-2)
-        tables = np.moveaxis(replaced, -1, axis)
-    return tables
-
-
-def pivot_whole(private: Sequence[Tensor], fills: Fills, generator: np.random.Generator) -> Tensor:
-    """The counts of whole pivot reports: the private pivot first, then one attribute after the other."""
-    sizes = [margin.shape[-1] for margin in private]
-    runs = len(private[0])
-    total = np.zeros((runs, *sizes), dtype=np.int64)
-    for pivot, margin in enumerate(private):
-        built, order = margin, [pivot]
-        for other, matrix in enumerate(fills[pivot]):
-            if matrix is None:
-                continue
-            # The fill looks at the pivot's code (the first axis after the runs) and at nothing else.
-            rows = matrix if matrix.ndim == 3 else matrix[None]
-            spread = rows.reshape(len(rows), sizes[pivot], *[1] * (built.ndim - 2), sizes[other])
-            built = push(built, np.broadcast_to(spread, (*built.shape, sizes[other])), generator)
-            order.append(other)
-        total += np.moveaxis(built, range(1, len(order) + 1), [own + 1 for own in order])
-    return total
+def _matrix(channel: Channel, inputs: int) -> Floats:
+    """A channel's probabilities as floats (input, output), each row with the sum 1."""
+    matrix: Floats = channel.push(np.eye(inputs))
+    return matrix / matrix.sum(axis=1, keepdims=True)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from privtally.exact.arrays import Codes
 from privtally.exact.source import Source
-from privtally.schema import Codes, Records, Schema
+from privtally.schema import Records, Schema
 
 SCALE = ("never", "rarely", "weekly", "daily")
 

@@ -1,19 +1,7 @@
-"""The ways a record becomes private codes."""
+"""How a record becomes private codes: one mechanism of parts and branches, and the named ones as data."""
 
-from privtally.mechanisms.base import Law, Mechanism, operator_matrix
-from privtally.mechanisms.pivot import Pivot, copy_fills, prior_fills, table_fills, uniform_fills
-from privtally.mechanisms.sample import Sample
-from privtally.mechanisms.split import Split
+from privtally.mechanisms.mechanism import Law, Mechanism, within
+from privtally.mechanisms.named import NAMED, PartPlan, build
+from privtally.mechanisms.part import Joint, Part, independent
 
-__all__ = [
-    "Law",
-    "Mechanism",
-    "Pivot",
-    "Sample",
-    "Split",
-    "copy_fills",
-    "operator_matrix",
-    "prior_fills",
-    "table_fills",
-    "uniform_fills",
-]
+__all__ = ["NAMED", "Joint", "Law", "Mechanism", "Part", "PartPlan", "build", "independent", "within"]

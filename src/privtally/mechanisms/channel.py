@@ -1,33 +1,30 @@
 """Channels: the law of an output code given an input code, in integer weights.
 
 A channel knows its exact probabilities, pushes distributions through itself and draws from itself, all from the same
-integers. Draws compare words with integers; no float takes part.
+integers. Draws compare words with integers; no float takes part. Input and output alphabets may differ.
 
     Keep     the input's own code with one weight, every other code with another (randomized response, copying)
-    Uniform  every code alike, whatever the input
-    Rows     a row of weights for each input, or one row for all (conditional tables, priors)
+    Subsets  every code of a set that belongs to the input with one weight, every other code with another
+
+Channels that never see a record are in `filling`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privtally.errors import PlanError
+from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.exponential import at_most_exp, floor_of
-from privtally.exact.probability import PROBABILITY_UNIT, whole_parts
 from privtally.exact.source import WORD, Source, words_below
-from privtally.schema import Codes, code_type
+from privtally.schema import code_type
 
 LEAST_REALISED = Fraction(9_999, 10_000)
 """The least share of a promised budget that integer weights must realise."""
-
-Distribution = NDArray[Any]
-"""Probabilities as floats, or as Fractions in an object array: channels push either, the latter exactly."""
 
 
 class Channel(Protocol):
@@ -56,6 +53,43 @@ class Channel(Protocol):
         ...
 
 
+class Asked(Channel, Protocol):
+    """A channel that sees the record: a set of output codes belongs to each input.
+
+    A code of the input's set has the weight `same`, every other code the weight `other`.
+    """
+
+    same: int
+    other: int
+
+    @property
+    def inputs(self) -> int:
+        """The number of input codes."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The sum of the weights of all output codes, the same for every input."""
+        ...
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest likelihood ratio between two inputs (e to the realised budget)."""
+        ...
+
+    def holders(self, output: int) -> Sequence[int]:
+        """The inputs to whose set an output code belongs."""
+        ...
+
+
+def largest_and_smallest(channel: Asked, output: int) -> tuple[int, int]:
+    """Two different inputs: one under which the output is most probable, and one under which it is least probable."""
+    holders = channel.holders(output)
+    inside = holders[0] if holders else 0
+    outside = next((code for code in range(channel.inputs) if code not in holders), (inside + 1) % channel.inputs)
+    return (inside, outside) if inside != outside else (inside, (inside + 1) % channel.inputs)
+
+
 @dataclass(frozen=True)
 class Keep:
     """Keeps a code with weight `same`, replaces it by each of the others with weight `other`."""
@@ -81,9 +115,15 @@ class Keep:
         return Fraction(self.same - self.other, self.total)
 
     @property
+    def inputs(self) -> int:
+        return self.size
+
+    @property
     def ratio(self) -> Fraction:
-        """The largest likelihood ratio between two inputs (e to the realised budget)."""
-        return Fraction(max(self.same, self.other), min(self.same, self.other))
+        return Fraction(self.same, self.other)
+
+    def holders(self, output: int) -> Sequence[int]:
+        return (output,)
 
     def probability(self, given: int, output: int) -> Fraction:
         return Fraction(self.same if given == output else self.other, self.total)
@@ -113,80 +153,76 @@ class Keep:
         return np.concatenate([codes, codes])
 
 
-@dataclass(frozen=True)
-class Uniform:
-    """Every code with the same probability, whatever the input."""
-
-    size: int
-
-    @property
-    def outputs(self) -> int:
-        return self.size
-
-    @property
-    def scale(self) -> Fraction:
-        return Fraction(0)
-
-    def probability(self, given: int, output: int) -> Fraction:
-        return Fraction(1, self.size)
-
-    def push(self, distribution: Distribution) -> Distribution:
-        pushed: Distribution = np.repeat(distribution.sum(axis=-1, keepdims=True), self.size, axis=-1) / self.size
-        return pushed
-
-    def draw(self, given: Codes, source: Source) -> Codes:
-        if self.size == 1:
-            return np.zeros(len(given), dtype=np.uint8)
-        piece = WORD // self.size
-        codes = words_below(source, piece * self.size, len(given))
-        codes //= np.uint64(piece)
-        return codes.astype(code_type((self.size,)))
-
-
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A row of weights for each input, each row with the total `PROBABILITY_UNIT`; a single row serves every input."""
+class Subsets:
+    """Sets of output codes, one row for each input and all of one size: weight `same` inside, `other` outside."""
 
-    weights: NDArray[np.int64]
+    sets: Integers
+    outputs: int
+    same: int
+    other: int
 
     def __post_init__(self) -> None:
-        if self.weights.ndim != 2 or (self.weights < 0).any() or (self.weights.sum(axis=1) != PROBABILITY_UNIT).any():
-            raise PlanError("each row of probabilities must sum to exactly 1")
+        distinct = all(len(set(row)) == len(row) for row in self.sets.tolist())
+        if self.sets.ndim != 2 or not distinct or self.sets.min() < 0 or self.sets.max() >= self.outputs:
+            raise PlanError(f"every input needs a set of different output codes below {self.outputs}")
+        if self.sets.shape[1] >= self.outputs or not 0 < self.other <= self.same or not self.total < WORD:
+            raise PlanError(f"weights {self.same} and {self.other} on {self.outputs} codes do not fit a 64-bit word")
 
     @property
-    def outputs(self) -> int:
-        return int(self.weights.shape[1])
+    def inputs(self) -> int:
+        return len(self.sets)
 
     @property
-    def scale(self) -> Fraction | None:
-        return Fraction(0) if len(self.weights) == 1 else None
+    def total(self) -> int:
+        inside = self.sets.shape[1]
+        return inside * self.same + (self.outputs - inside) * self.other
+
+    @property
+    def scale(self) -> None:
+        return None
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.same, self.other)
+
+    def holders(self, output: int) -> Sequence[int]:
+        found: list[int] = np.flatnonzero((self.sets == output).any(axis=1)).tolist()
+        return found
 
     def probability(self, given: int, output: int) -> Fraction:
-        row = self.weights[given if len(self.weights) > 1 else 0]
-        return Fraction(int(row[output]), PROBABILITY_UNIT)
+        return Fraction(self.same if (self.sets[given] == output).any() else self.other, self.total)
 
     def push(self, distribution: Distribution) -> Distribution:
-        if len(self.weights) == 1:
-            distribution = distribution.sum(axis=-1, keepdims=True)
-        exact = distribution.dtype == object
-        weights = self.weights.astype(object) if exact else self.weights.astype(float)
-        pushed: Distribution = (distribution @ weights) / PROBABILITY_UNIT
+        mass = distribution.sum(axis=-1, keepdims=True)
+        inside = distribution @ self._members.astype(distribution.dtype)
+        pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
         return pushed
 
     def draw(self, given: Codes, source: Source) -> Codes:
-        # The upper half of a word is uniform over the unit. All rows lie end to end on one line of integers, so that
-        # one search finds the cell; `Rows` has at most 2^31 rows.
-        points = (source.words(len(given)) >> np.uint64(32)).astype(np.int64)
-        if len(self.weights) == 1:
-            return np.searchsorted(self._edges, points, side="right").astype(code_type((self.outputs,)))
-        rows = given.astype(np.int64)
-        cells = np.searchsorted(self._edges, points + rows * PROBABILITY_UNIT, side="right")
-        return (cells - rows * self.outputs).astype(code_type((self.outputs,)))
+        # The line of words is cut into a piece of `same` words for each code of the set, then pieces of `other` words
+        # for the codes outside it, in the order of the input's row in `_order`.
+        inside = self.sets.shape[1]
+        fit = (WORD - 1) // self.total
+        words = words_below(source, self.total * fit, len(given))
+        end = self.same * inside * fit
+        beyond = words >= np.uint64(end)
+        places = words // np.uint64(self.same * fit)
+        places[beyond] = np.uint64(inside) + (words[beyond] - np.uint64(end)) // np.uint64(self.other * fit)
+        drawn: Codes = self._order[given, places.astype(np.int64)]
+        return drawn
 
     @cached_property
-    def _edges(self) -> NDArray[np.int64]:
-        """Where each cell ends on the line."""
-        return np.cumsum(self.weights.ravel())
+    def _members(self) -> Integers:
+        members = np.zeros((self.inputs, self.outputs), dtype=np.int64)
+        np.put_along_axis(members, self.sets, 1, axis=1)
+        return members
+
+    @cached_property
+    def _order(self) -> Codes:
+        """For each input the codes of its set, then all others."""
+        order = np.argsort(1 - self._members, axis=1, kind="stable")
+        return order.astype(code_type((self.outputs,)))
 
 
 @lru_cache(maxsize=1024)
@@ -203,22 +239,3 @@ def randomized_response(epsilon: Fraction, size: int) -> Keep:
             f"64-bit weights cannot realise a budget of {float(epsilon):g} on {size} labels; choose another epsilon"
         )
     return Keep(size, same, other)
-
-
-def copying(probability: float, size: int) -> Keep:
-    """Copies the input with the given probability, else takes one of the remaining codes, each alike."""
-    copies = whole_parts(probability)
-    return Keep(size, copies * (size - 1), PROBABILITY_UNIT - copies)
-
-
-def constant(row: Sequence[float]) -> Rows:
-    """Draws from one distribution whatever the input."""
-    return conditional([row])
-
-
-def conditional(rows: Sequence[Sequence[float]]) -> Rows:
-    """Draws from the row of the input."""
-    parts = np.asarray(rows, dtype=float) * PROBABILITY_UNIT
-    if not ((parts >= 0) & (parts <= PROBABILITY_UNIT) & (parts == np.rint(parts))).all():
-        raise PlanError("probabilities must be whole multiples of 2^-32 between 0 and 1")
-    return Rows(parts.astype(np.int64))

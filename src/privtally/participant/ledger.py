@@ -27,7 +27,7 @@ def once(ledger: Path, plan: Plan, make: Callable[[], Report]) -> Report:
     """The participant's one report to a campaign: made now, or the same one again if it was made before."""
     with _locked(ledger):
         answered = _read(ledger)
-        campaign = campaign_of(plan)
+        campaign = plan.campaign_id
         known = answered.get(campaign)
         if known is None:
             report = make()
@@ -36,11 +36,6 @@ def once(ledger: Path, plan: Plan, make: Callable[[], Report]) -> Report:
     if known.plan != plan.digest:
         raise LedgerError("you have answered another phase of this campaign; a second answer would double the budget")
     return known
-
-
-def campaign_of(plan: Plan) -> str:
-    """What names a campaign: the digest of its first plan."""
-    return plan.digest if plan.learned is None else plan.learned.plan
 
 
 def _read(path: Path) -> dict[str, Report]:

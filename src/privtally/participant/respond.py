@@ -47,10 +47,10 @@ def respond(
     The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
     sizes. With a ledger a campaign is answered once: asked again, the same report comes back, whatever the record is.
     """
-    if not plan.epsilon <= most_epsilon:
+    if not plan.total_epsilon <= most_epsilon:
         raise LedgerError(
-            f"the plan asks for a budget of {plan.epsilon:g}, you allow {most_epsilon:g}; "
-            "answer only if you agree to the larger one"
+            f"the campaign asks for a budget of {plan.total_epsilon:g} in all ({plan.answers} answers of "
+            f"{plan.epsilon:g}), you allow {most_epsilon:g}; answer only if you agree to the larger one"
         )
 
     def make() -> Report:

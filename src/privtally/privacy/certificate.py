@@ -15,7 +15,7 @@ FORMAT = "privtally.certificate/1"
 
 
 def certify(plan: Plan) -> dict[str, Any]:
-    """The certificate of a plan, as plain values; ratios are pairs of decimal strings, too long for JSON's numbers."""
+    """The certificate of a plan, as plain values; ratios are pairs of hexadecimal strings, too long for JSON's numbers."""
     found = losses(plan.sampler)
     largest = worst(found)
     return {
@@ -47,4 +47,4 @@ def _entry(loss: Loss) -> dict[str, Any]:
 
 
 def _pair(ratio: Fraction) -> list[str]:
-    return [str(ratio.numerator), str(ratio.denominator)]
+    return [f"{ratio.numerator:x}", f"{ratio.denominator:x}"]

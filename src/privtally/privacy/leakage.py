@@ -1,7 +1,8 @@
 """What a report gives away beyond ε: who sees it, how well they can guess, with what they could guess anyway.
 
 An observer knows the plan and the frequencies of every answer, and takes a person's answers to be independent. Success
-rates are exact Bayes rates, in rational arithmetic; bits are floats.
+rates are exact Bayes rates, in rational arithmetic; bits are floats. Parts are independent given that, so each part is
+looked at by itself.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,14 @@ from math import prod
 
 import numpy as np
 
-from privtally.mechanisms import Mechanism, Pivot, Sample, Split
-from privtally.mechanisms.channel import Keep
+from privtally.exact.arrays import Floats
+from privtally.mechanisms import Mechanism, Part
+from privtally.mechanisms.channel import Asked
 
 Marginals = Sequence[Sequence[Fraction]]
 
 MAX_REPORTS = 20_000
+"""Sub-reports of a part with fills that hide the pivot are enumerated up to this number."""
 MAX_BITS_CELLS = 1 << 22
 
 
@@ -31,10 +34,22 @@ class Guess:
 
 @dataclass(frozen=True)
 class Leakage:
-    """What an observer of a report gains. None stands for what is too large to enumerate."""
+    """What an observer of a report gains. None stands for what is too large to enumerate.
+
+    `pivot_guess` is the chance of naming all asked attributes of a part, the largest among the parts that do not ask
+    all of theirs, and `blind_pivot_guess` that chance without the report; both are None where every part asks all.
+    """
 
     pivot_guess: Fraction | None
+    blind_pivot_guess: Fraction | None
     values: tuple[Guess, ...] | None
+    bits: float | None
+
+
+@dataclass(frozen=True)
+class _PartLeakage:
+    pivot_guess: Fraction
+    values: list[Guess]
     bits: float | None
 
 
@@ -45,81 +60,109 @@ def uniform(sizes: Sequence[int]) -> list[list[Fraction]]:
 
 def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     """What an observer who knows the marginals learns from one report."""
-    match mechanism:
-        case Split(channels):
-            gains = [_response(channel, own) for channel, own in zip(channels, marginals, strict=True)]
-            return Leakage(None, tuple(gains), sum(_bits(c, own) for c, own in zip(channels, marginals, strict=True)))
-        case Sample(channels):
-            return _sample(channels, marginals)
-        case Pivot() as pivot if prod(pivot.outputs) <= MAX_REPORTS:
-            return _pivot(pivot, marginals)
-        case _:
-            return Leakage(None, None, None)
+    choosing = [part for part in mechanism.parts if len(part.branches) > 1]
+    blind = max((Fraction(1, len(part.branches)) for part in choosing), default=None)
+    found = []
+    for part in mechanism.parts:
+        own = [marginals[attribute] for attribute in part.attributes]
+        if part.fill is None or part.silent:
+            found.append(_open_part(part, own))
+        elif prod(part.answers) <= MAX_REPORTS:
+            found.append(_hidden_part(part, own))
+        else:
+            return Leakage(None, blind, None, None)
+    guesses = [part.pivot_guess for part, law in zip(found, mechanism.parts, strict=True) if len(law.branches) > 1]
+    bits = [part.bits for part in found]
+    return Leakage(
+        max(guesses, default=None),
+        blind,
+        tuple(found[number].values[place] for number, place in mechanism.places),
+        None if None in bits else sum(each for each in bits if each is not None),
+    )
 
 
-def _response(channel: Keep, marginal: Sequence[Fraction]) -> Guess:
-    codes = range(channel.size)
-    after = sum(max(marginal[x] * channel.probability(x, y) for x in codes) for y in codes)
-    return Guess(max(marginal), Fraction(after))
+def _open_part(part: Part, marginals: Marginals) -> _PartLeakage:
+    """A part whose reports say which attributes were asked: each is asked with the same probability."""
+    asked = Fraction(part.pivots, len(part.attributes))
+    values, bits = [], 0.0
+    for channel, marginal in zip(part.asked, marginals, strict=True):
+        before = max(marginal)
+        values.append(Guess(before, asked * _best_guess(channel, marginal) + (1 - asked) * before))
+        bits += float(asked) * _bits(channel, marginal)
+    return _PartLeakage(Fraction(1), values, bits)
 
 
-def _bits(channel: Keep, marginal: Sequence[Fraction]) -> float:
+def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
+    """How often the most probable input, given the output, is the right one."""
+    anywhere = max(marginal) * channel.other
+    total = Fraction(0)
+    for output in range(channel.outputs):
+        inside = max((marginal[code] for code in channel.holders(output)), default=Fraction(0))
+        total += max(inside * channel.same, anywhere)
+    return total / channel.total
+
+
+def _bits(channel: Asked, marginal: Sequence[Fraction]) -> float:
+    """The mutual information of input and output: every input's outputs have the same entropy."""
     given = np.array([float(chance) for chance in marginal])
-    matrix = channel.push(np.eye(channel.size))
-    return _entropy(given @ matrix) - float(given @ [_entropy(row) for row in matrix])
+    inside = sum(len(channel.holders(output)) for output in range(channel.outputs)) // channel.inputs
+    weights = np.array([channel.same / channel.total, channel.other / channel.total])
+    many = np.array([inside, channel.outputs - inside])
+    return _entropy(channel.push(given)) + float((many * weights * np.log2(weights)).sum())
 
 
-def _sample(channels: Sequence[Keep], marginals: Marginals) -> Leakage:
-    share = Fraction(1, len(channels))
-    guesses = []
-    for channel, marginal in zip(channels, marginals, strict=True):
-        asked = _response(channel, marginal)
-        guesses.append(Guess(asked.before, share * asked.after + (1 - share) * asked.before))
-    bits = float(share) * sum(_bits(channel, own) for channel, own in zip(channels, marginals, strict=True))
-    return Leakage(Fraction(1), tuple(guesses), bits)
-
-
-def _pivot(mechanism: Pivot, marginals: Marginals) -> Leakage:
-    attributes = range(len(mechanism.channels))
-    private = [
-        [
-            sum((p * channel.probability(x, y) for x, p in enumerate(marginal)), start=Fraction(0))
-            for y in range(channel.size)
-        ]
-        for channel, marginal in zip(mechanism.channels, marginals, strict=True)
-    ]
-    pivot_right = Fraction(0)
-    right = [Fraction(0)] * len(attributes)
-    for report in product(*map(range, mechanism.outputs)):
-        rest = [mechanism.rest_probability(own, report) for own in attributes]
-        by_pivot = [private[own][report[own]] * rest[own] for own in attributes]
-        pivot_right += max(by_pivot)
-        for own, channel in enumerate(mechanism.channels):
-            others = sum(by_pivot, start=-by_pivot[own])
+def _hidden_part(part: Part, marginals: Marginals) -> _PartLeakage:
+    """A part whose fills hide the pivots, sub-report by sub-report."""
+    named, right = Fraction(0), [Fraction(0)] * len(part.attributes)
+    private = [_private(channel, marginal) for channel, marginal in zip(part.asked, marginals, strict=True)]
+    largest = [max(marginal) for marginal in marginals]
+    for report in part.reports():
+        by_branch = {}
+        for branch in part.branches:
+            rest = part.rest_probability(branch, report)
+            by_branch[branch] = rest * prod((private[own][report[own]] for own in branch), start=Fraction(1))
+        named += max(by_branch.values())
+        total = sum(by_branch.values(), start=Fraction(0))
+        for own, channel in enumerate(part.asked):
+            asked = sum((chance for branch, chance in by_branch.items() if own in branch), start=Fraction(0))
+            others, code = total - asked, report[own]
+            # Given that it was asked, the report's code is worth R(code | x) / private[code] for the input x.
+            odds = asked / private[own][code]
+            inside = max((marginals[own][x] for x in channel.holders(code)), default=Fraction(0))
             right[own] += max(
-                chance * (channel.probability(x, report[own]) * rest[own] + others)
-                for x, chance in enumerate(marginals[own])
+                inside * (odds * Fraction(channel.same, channel.total) + others),
+                largest[own] * (odds * Fraction(channel.other, channel.total) + others),
             )
-    guesses = tuple(Guess(max(marginals[own]), right[own] / len(attributes)) for own in attributes)
-    return Leakage(pivot_right / len(attributes), guesses, _pivot_bits(mechanism, marginals))
+    branches = len(part.branches)
+    values = [Guess(before, after / branches) for before, after in zip(largest, right, strict=True)]
+    return _PartLeakage(named / branches, values, _hidden_bits(part, marginals))
 
 
-def _pivot_bits(mechanism: Pivot, marginals: Marginals) -> float | None:
-    """The mutual information of record and report."""
-    reports = list(product(*map(range, mechanism.outputs)))
-    if len(reports) ** 2 > MAX_BITS_CELLS:
+def _private(channel: Asked, marginal: Sequence[Fraction]) -> list[Fraction]:
+    """The distribution of an asked attribute's private code."""
+    pushed: list[Fraction] = channel.push(np.array(list(marginal), dtype=object)).tolist()
+    return pushed
+
+
+def _hidden_bits(part: Part, marginals: Marginals) -> float | None:
+    """The mutual information of record and sub-report, where the table of both is small enough."""
+    if prod(part.sizes) * prod(part.answers) > MAX_BITS_CELLS:
         return None
-    attributes = range(len(mechanism.channels))
+    records = np.array(list(product(*map(range, part.sizes))))
+    reports = list(part.reports())
     codes = np.array(reports)
-    law = np.zeros((len(reports), len(reports)))
-    for own in attributes:
-        matrix = mechanism.channels[own].push(np.eye(mechanism.sizes[own]))
-        rest = np.array([float(mechanism.rest_probability(own, report)) for report in reports])
-        law += matrix[codes[:, own][:, None], codes[:, own][None, :]] * rest / len(attributes)
-    chances = np.array([float(prod(marginals[own][code] for own, code in enumerate(row))) for row in reports])
+    law = np.zeros((len(records), len(reports)))
+    matrices = [channel.push(np.eye(channel.inputs)) for channel in part.asked]
+    for branch in part.branches:
+        rest: Floats = np.array([float(part.rest_probability(branch, report)) for report in reports])
+        asked = np.ones_like(law)
+        for own in branch:
+            asked *= matrices[own][records[:, own][:, None], codes[:, own][None, :]]
+        law += asked * rest / len(part.branches)
+    chances = np.array([float(prod(marginals[own][code] for own, code in enumerate(row))) for row in records.tolist()])
     return _entropy(chances @ law) - float(chances @ [_entropy(row) for row in law])
 
 
-def _entropy(distribution: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
+def _entropy(distribution: Floats) -> float:
     held = distribution[distribution > 0]
     return float(-np.sum(held * np.log2(held)))

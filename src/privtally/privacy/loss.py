@@ -1,27 +1,28 @@
-"""The exact privacy loss of a plan: how much likelier a report can be under one record than under another.
+"""The exact privacy loss of a mechanism: how much likelier a report can be under one record than under another.
 
-All of it is rational arithmetic on the integer weights that the sampler uses. For a pivot mechanism write G_s(y) for
-the probability that the fills give the rest of report y when s is the pivot with private code y_s. Then
+All of it is rational arithmetic on the integer weights that the sampler uses. For one sub-report y of a part,
 
-    P(y | x) = (1/d) Σ_s (same_s if x_s = y_s else other_s) / total_s · G_s(y)
+    P(y | x) = (1/branches) Σ over branches  G_b(y) Π over its pivots s  R_s(y_s | x_s)
 
-so that for two records that differ in a set D of attributes the ratio is largest when x agrees with y all over D, x′
-nowhere in D, and both disagree with y elsewhere. One pass over reports and sets D finds it; no pair of records is left
-out.
+is affine in each R_s. The ratio between two records is therefore largest when each attribute is either the same in both
+and as probable or as improbable as it can be, or different, most probable under the one record and least probable under
+the other. One pass over sub-reports and those choices finds it; no pair of records is left out. Parts are independent,
+so that the largest ratios of parts multiply.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from math import prod
 
-from privtally.mechanisms import Mechanism, Pivot, Sample, Split
-from privtally.mechanisms.channel import Keep
+from privtally.mechanisms import Mechanism, Part
+from privtally.mechanisms.channel import largest_and_smallest
+from privtally.mechanisms.part import SubReport
 
 MAX_STATES = 1_000_000
-"""Pivot mechanisms are enumerated while reports, times the ways in which two records can agree with one (five for each
-attribute), are no more than this, which is what the verifier can try one by one; beyond it they are bounded."""
+"""Parts are enumerated while the sub-reports to try, times the ways in which two records can agree with one (five for
+each attribute that can be its pivot), are no more than this, which is what the verifier can try one by one."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,16 @@ class Loss:
 
 def losses(mechanism: Mechanism) -> list[Loss]:
     """The largest ratio between records that differ in 1, 2, … d attributes."""
-    match mechanism:
-        case Split(channels):
-            return _split(channels)
-        case Sample(channels):
-            return _sample(channels)
-        case Pivot() as pivot if prod(pivot.outputs) * 5 ** len(pivot.channels) <= MAX_STATES:
-            return _pivot(pivot)
-        case _:
-            # Post-processing of one channel, averaged over channels that are chosen without looking at the record.
-            return [Loss(differing, mechanism.ratio) for differing in range(1, len(mechanism.sizes) + 1)]
+    if any(states(part) > MAX_STATES for part in mechanism.parts):
+        # Post-processing of the asked channels, averaged over choices that are made without looking at the record.
+        return [Loss(differing, mechanism.ratio) for differing in range(1, mechanism.width + 1)]
+    single = [_losses_of(part)[1] for part in mechanism.parts if len(part.attributes) == 1]
+    rows = [_Choice.of(part, loss) for part, loss in zip(_single(mechanism), single, strict=True)]
+    best = _prefixes(sorted(rows, key=lambda choice: choice.ratio, reverse=True), mechanism)
+    for part in mechanism.parts:
+        if len(part.attributes) > 1:
+            best = _combined(best, [_Choice.of(part, loss) for loss in _losses_of(part)])
+    return [choice.loss(mechanism.width) for choice in best[1:]]
 
 
 def worst(found: Sequence[Loss]) -> Loss:
@@ -62,64 +63,151 @@ def worst(found: Sequence[Loss]) -> Loss:
     return max(found, key=lambda loss: loss.ratio)
 
 
-def _split(channels: Sequence[Keep]) -> list[Loss]:
-    """Independent channels: the ratios of the attributes that differ multiply; the largest ones are taken."""
-    order = sorted(range(len(channels)), key=lambda own: channels[own].ratio, reverse=True)
-    found = []
-    for differing in range(1, len(channels) + 1):
-        chosen = order[:differing]
-        ratio = prod((channels[own].ratio for own in chosen), start=Fraction(1))
-        found.append(Loss(differing, ratio, *_witness(len(channels), chosen)))
+def states(part: Part) -> int:
+    """How many ways there are to try a part's sub-reports against two records."""
+    if part.silent:
+        return len(part.branches) * 5**part.pivots
+    return (1 if _blind(part) else prod(part.answers)) * 5 ** len(part.attributes)
+
+
+def _blind(part: Part) -> bool:
+    """Whether fills say nothing about codes, so that one sub-report for each kind of code stands for all."""
+    return part.fill is None or part.fill.even
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Records and reports of some attributes, as maps from attribute to code, with their ratio."""
+
+    ratio: Fraction
+    differing: int
+    record: dict[int, int]
+    other: dict[int, int]
+    report: dict[int, int]
+
+    @classmethod
+    def of(cls, part: Part, loss: Loss) -> "_Choice":
+        maps = (
+            dict(zip(part.attributes, codes or (), strict=True))
+            for codes in (loss.record, loss.other_record, loss.report)
+        )
+        return cls(loss.ratio, loss.differing, *maps)
+
+    def and_also(self, more: "_Choice") -> "_Choice":
+        """Both together."""
+        return _Choice(
+            self.ratio * more.ratio,
+            self.differing + more.differing,
+            self.record | more.record,
+            self.other | more.other,
+            self.report | more.report,
+        )
+
+    def loss(self, width: int) -> Loss:
+        """The loss, codes in the order of the attributes."""
+        codes = [tuple(each[own] for own in range(width)) for each in (self.record, self.other, self.report)]
+        return Loss(self.differing, self.ratio, *codes)
+
+
+def _single(mechanism: Mechanism) -> list[Part]:
+    return [part for part in mechanism.parts if len(part.attributes) == 1]
+
+
+def _prefixes(choices: Sequence[_Choice], mechanism: Mechanism) -> list[_Choice]:
+    """The best choice for each number of differing attributes among single ones: those with the largest ratios."""
+    same = _Choice(Fraction(1), 0, {}, {}, {})
+    for part in _single(mechanism):
+        same = same.and_also(_Choice.of(part, _losses_of(part)[0]))
+    found = [same]
+    for choice in choices:
+        found.append(found[-1].and_also(choice))
     return found
 
 
-def _sample(channels: Sequence[Keep]) -> list[Loss]:
-    """The report names its attribute: only that one counts, whatever else differs."""
-    best = max(range(len(channels)), key=lambda own: channels[own].ratio)
-    found = []
-    for differing in range(1, len(channels) + 1):
-        others = [own for own in range(len(channels)) if own != best]
-        record, other, _ = _witness(len(channels), [best, *others[: differing - 1]])
-        report = tuple(0 if own == best else channel.size for own, channel in enumerate(channels))
-        found.append(Loss(differing, channels[best].ratio, record, other, report))
-    return found
+def _combined(best: Sequence[_Choice], more: Sequence[_Choice]) -> list[_Choice]:
+    """The best choice for each number of differing attributes, one from each list."""
+    found: list[_Choice | None] = [None] * (len(best) + len(more) - 1)
+    for one in best:
+        for two in more:
+            place = one.differing + two.differing
+            known = found[place]
+            if known is None or one.ratio * two.ratio > known.ratio:
+                found[place] = one.and_also(two)
+    return [choice for choice in found if choice is not None]
 
 
-def _pivot(mechanism: Pivot) -> list[Loss]:
-    attributes = range(len(mechanism.channels))
+def _losses_of(part: Part) -> list[Loss]:
+    """The largest ratio of a part between records that differ in 0, 1, 2, … of its attributes."""
     best: dict[int, Loss] = {}
-    for report in product(*map(range, mechanism.outputs)):
-        rest = [mechanism.rest_probability(own, report) for own in attributes]
-        kept = [channel.probability(0, 0) * rest[own] for own, channel in enumerate(mechanism.channels)]
-        changed = [channel.probability(0, 1) * rest[own] for own, channel in enumerate(mechanism.channels)]
-        if not any(kept):
+    for report in _reports_to_try(part):
+        rest = {branch: part.rest_probability(branch, report) for branch in part.branches}
+        rest = {branch: chance for branch, chance in rest.items() if chance}
+        if not rest:
             continue
-        for chosen in _subsets(attributes):
-            elsewhere = sum((changed[own] for own in attributes if own not in chosen), start=Fraction(0))
-            low = sum((changed[own] for own in chosen), start=elsewhere)
-            high = sum((kept[own] for own in chosen), start=elsewhere)
-            ratio = high / low
-            differing = len(chosen)
-            if differing not in best or ratio > best[differing].ratio:
-                record, other, _ = _pair(mechanism.sizes, report, chosen)
-                best[differing] = Loss(differing, ratio, record, other, report)
+        relevant = sorted({own for branch in rest for own in branch})
+        ends = {own: largest_and_smallest(part.asked[own], report[own]) for own in relevant}
+        for ways in _ways(len(relevant), alone=part.pivots == 1):
+            choice = dict(zip(relevant, ways, strict=True))
+            codes = {own: (ends[own][choice[own][0]], ends[own][choice[own][1]]) for own in relevant}
+            high, low = (_weight(part, rest, report, {own: codes[own][side] for own in relevant}) for side in (0, 1))
+            _keep_better(best, part, report, codes, high / low)
     return [best[differing] for differing in sorted(best)]
 
 
-def _subsets(attributes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    for size in range(1, len(attributes) + 1):
-        yield from combinations(attributes, size)
+def _ways(attributes: int, *, alone: bool) -> Iterator[tuple[tuple[int, int], ...]]:
+    """For each attribute whether both records have its most (0) or least (1) probable code, or one record each.
+
+    With one pivot an attribute that is the same in both only weakens the ratio, the less the less probable it is.
+    """
+    kinds = ((1, 1), (0, 1)) if alone else ((0, 0), (1, 1), (0, 1))
+    yield from product(kinds, repeat=attributes)
 
 
-def _pair(
-    sizes: Sequence[int], report: Sequence[int], chosen: Sequence[int]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Two records that differ where chosen: one agrees with the report there, and neither does elsewhere."""
-    away = [(code + 1) % size for code, size in zip(report, sizes, strict=True)]
-    record = tuple(report[own] if own in chosen else away[own] for own in range(len(sizes)))
-    return record, tuple(away), tuple(report)
+def _weight(part: Part, rest: dict[tuple[int, ...], Fraction], report: SubReport, codes: dict[int, int]) -> Fraction:
+    """The probability of a sub-report, times the number of branches, if a record has these codes."""
+    chances = {own: part.asked[own].probability(code, report[own]) for own, code in codes.items()}
+    return sum(
+        (chance * prod((chances[own] for own in branch), start=Fraction(1)) for branch, chance in rest.items()),
+        start=Fraction(0),
+    )
 
 
-def _witness(attributes: int, chosen: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The same for independent channels: the report is all zeros."""
-    return _pair([2] * attributes, [0] * attributes, chosen)
+def _keep_better(
+    best: dict[int, Loss], part: Part, report: SubReport, codes: dict[int, tuple[int, int]], ratio: Fraction
+) -> None:
+    """Note a ratio for its number of differing attributes, and for more of them: others may differ without effect."""
+    free = [own for own in range(len(part.attributes)) if own not in codes]
+    differing = sum(one != two for one, two in codes.values())
+    for more in range(len(free) + 1):
+        known = best.get(differing + more)
+        if known is None or ratio > known.ratio:
+            changed = set(free[:more])
+            record = tuple(codes[own][0] if own in codes else 0 for own in range(len(part.attributes)))
+            other = tuple(codes[own][1] if own in codes else int(own in changed) for own in range(len(part.attributes)))
+            best[differing + more] = Loss(differing + more, ratio, record, other, report)
+
+
+def _reports_to_try(part: Part) -> Iterator[SubReport]:
+    """Every sub-report, or where fills are blind to codes one for each kind of code: held by some input, or by none."""
+    if not _blind(part):
+        yield from part.reports()
+        return
+    kinds = [_kinds(part, own) for own in range(len(part.attributes))]
+    if not part.silent:
+        yield from product(*kinds)
+        return
+    for branch in part.branches:
+        for codes in product(*(kinds[own] for own in branch)):
+            asked = dict(zip(branch, codes, strict=True))
+            yield tuple(asked.get(own, silence) for own, silence in enumerate(part.answers))
+
+
+def _kinds(part: Part, own: int) -> list[int]:
+    """An output code for each kind: in the sets of some inputs only, of none, or of all."""
+    channel = part.asked[own]
+    kinds: dict[bool, int] = {}
+    for code in range(channel.outputs):
+        kinds.setdefault(0 < len(channel.holders(code)) < channel.inputs, code)
+        if len(kinds) == 2 or (True in kinds and channel.outputs == channel.inputs):
+            break
+    return [kinds[True]] if True in kinds else list(kinds.values())

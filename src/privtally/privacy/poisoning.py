@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privtally.collector.estimate.inverse import Floats, Inverse, inverse_of
-from privtally.mechanisms import Mechanism, Sample
+from privtally.collector.estimate.inverse import Inverse, inverse_of
+from privtally.exact.arrays import Floats
+from privtally.mechanisms import Mechanism, Part
 
 ROUNDING = 1e-9
 """Differences below this are the computer's."""
@@ -28,30 +29,39 @@ class Poisoning:
     shift: float
     """By how much, if the colluders care for nothing else."""
     quiet_shift: float
-    """By how much, if they choose their questions as the plan says (SMP only; else the same)."""
+    """By how much, if they choose their questions as the plan says; the same where reports do not say what was asked."""
     hidden_below: float
     """The share of colluders up to which the quiet attack leaves one-way counts that honest people could have left."""
     reports: Sequence[Floats]
-    """The one-way frequencies of the colluders' reports; with SMP, of those who say they were asked."""
+    """The frequencies of the colluders' reports, for each attribute of its part among those not silent about it."""
 
 
 def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
     """What a share of colluders can do to each attribute; None where its one-way counts do not determine it."""
-    inverse = inverse_of(mechanism)
-    honest = _honest(mechanism, frequencies)
-    asked = len(frequencies) if isinstance(mechanism, Sample) else 1
-    visible_share = share / (share + (1 - share) / asked)
+    found: dict[int, Poisoning | None] = {}
+    for part in mechanism.parts:
+        own = [frequencies[attribute] for attribute in part.attributes]
+        effects = _poison_part(part, own, share) if part.linear else [None] * len(own)
+        found |= dict(zip(part.attributes, effects, strict=True))
+    return [found[own] for own in range(mechanism.width)]
+
+
+def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
+    inverse = inverse_of(part)
+    honest = inverse.forward(frequencies)
+    # Colluders all answer the same attribute; of the honest people only those who are asked do.
+    visible_share = share / (share + (1 - share) * float(part.answer_share))
     found: list[Poisoning | None] = []
     for own, known in enumerate(inverse.known):
         if not known:
             found.append(None)
             continue
         code, adds = _strongest(inverse, own, frequencies[own])
-        pull = adds - float(frequencies[own][code])
-        reports = _made_up([adds[code] * np.sign(pull) for adds in inverse.back(own)], honest)
+        shift = adds - float(frequencies[own][code])
+        reports = _made_up([back[code] * np.sign(shift) for back in inverse.back(own)], honest)
         imitated = inverse.apply(reports)
-        hidden_below = _hidden_below(imitated, frequencies) if _imitates(mechanism, imitated, reports) else 0.0
-        found.append(Poisoning(code, visible_share * pull, share * pull, hidden_below, reports))
+        hidden_below = _hidden_below(imitated, frequencies) if _imitates(inverse, imitated, reports) else 0.0
+        found.append(Poisoning(code, visible_share * shift, share * shift, hidden_below, reports))
     return found
 
 
@@ -65,17 +75,10 @@ def _made_up(wanted: Sequence[Floats], honest: Sequence[Floats]) -> list[Floats]
     return law
 
 
-def _imitates(mechanism: Mechanism, imitated: Sequence[Floats], reports: Sequence[Floats]) -> bool:
+def _imitates(inverse: Inverse, imitated: Sequence[Floats], reports: Sequence[Floats]) -> bool:
     """Whether frequencies, honest or not, are reported like this; a singular operator does not reach every report."""
-    pairs = zip(_honest(mechanism, imitated), reports, strict=True)
+    pairs = zip(inverse.forward(imitated), reports, strict=True)
     return all(np.allclose(reported, seen, rtol=0, atol=ROUNDING) for reported, seen in pairs)
-
-
-def _honest(mechanism: Mechanism, frequencies: Sequence[Floats]) -> list[Floats]:
-    """What honest people report, with SMP those of them who are asked."""
-    if isinstance(mechanism, Sample):
-        return [channel.push(own) for channel, own in zip(mechanism.channels, frequencies, strict=True)]
-    return mechanism.expect(frequencies)
 
 
 def _strongest(inverse: Inverse, own: int, frequencies: Floats) -> tuple[int, float]:

@@ -1,163 +1,135 @@
-"""estimate: (plan, counts) of one or two phases -> Estimate."""
+"""estimate: a campaign's history of (plan, counts) -> Estimate."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from privtally.collector.estimate.inverse import Floats
 from privtally.collector.estimate.large import pool_large
-from privtally.collector.estimate.likelihood import Whole, likelihood_of
-from privtally.collector.estimate.phase import NEARLY_SINGULAR, PhaseEstimate, debias_as_randomized_response, invert
+from privtally.collector.estimate.notes import about_conditions, about_limits
+from privtally.collector.estimate.phase import PhaseEstimate, debias_as_randomized_response, invert
 from privtally.collector.estimate.pooled import MOST_LABELS, pool
+from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.simplex import project_to_simplex
+from privtally.documents.campaign import check_one_campaign
 from privtally.documents.counts import Counts, check_counts
-from privtally.documents.estimate import (
-    AttributeEstimate,
-    Estimate,
-    PhaseUsed,
-    Provenance,
-    load_estimate,
-)
+from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
 from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
-from privtally.mechanisms import Pivot
-from privtally.names import METHODS, TWO_PHASE, Method
+from privtally.exact.arrays import Floats
+from privtally.names import METHODS, Method
 from privtally.version import SOFTWARE
 
-__all__ = ["AttributeEstimate", "Estimate", "Phase", "estimate", "load_estimate"]
+__all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
 
 Phase = tuple[Plan, Counts]
+History = Sequence[Phase]
+"""Phases of one campaign, each with its counts."""
+Found = tuple[list[Floats], list[Floats]]
+"""Frequencies and variances of every attribute."""
 
 
-def estimate(phases: Sequence[Phase], method: Method = "pooled") -> Estimate:
-    """Frequencies of every attribute from the counts of one phase, or of both phases of a campaign."""
-    phases = _in_order(phases)
-    notes: list[str] = []
-    if method == "paper":
-        frequencies, variances, biased = _paper(phases, notes)
-    elif method == "unbiased":
-        frequencies, variances = _unbiased(phases, notes)
-        biased = False
-    elif method == "pooled":
-        frequencies, variances = _pooled(phases, notes)
-        biased = False
-    else:
+def estimate(history: History, method: Method = "pooled") -> Estimate:
+    """Frequencies of every attribute from the counts of one phase or of several phases of a campaign."""
+    if method not in METHODS:
         raise EstimateError(f"the method must be one of {', '.join(METHODS)}")
-    schema = phases[0][0].schema
+    history = in_order(history)
+    notes: list[str] = []
+    frequencies, variances = _METHODS[method](history, notes)
+    first = history[0][0]
+    biased = method == "paper" and any(plan.learned is not None for plan, _ in history)
     return Estimate(
         attributes={
             attribute.name: AttributeEstimate.of(attribute.labels, f, np.sqrt(v), intervals=not biased)
-            for attribute, f, v in zip(schema.attributes, frequencies, variances, strict=True)
+            for attribute, f, v in zip(first.schema.attributes, frequencies, variances, strict=True)
         },
         method=method,
         biased=biased,
         notes=tuple(notes),
         provenance=Provenance(
-            campaign=phases[0][0].campaign,
+            campaign=first.campaign_id,
+            mechanism=first.mechanism,
             phases=tuple(
-                PhaseUsed(plan.phase, plan.mechanism, plan.epsilon, counts.reports, plan.digest, counts.digest)
-                for plan, counts in phases
+                PhaseUsed(plan.phase, plan.epsilon, counts.reports, plan.digest, counts.digest)
+                for plan, counts in history
             ),
             software=SOFTWARE,
         ),
     )
 
 
-def _in_order(phases: Sequence[Phase]) -> list[Phase]:
+def in_order(history: History) -> list[Phase]:
     """The phases in order, refused if they do not belong together or are empty."""
-    if not 1 <= len(phases) <= 2:
-        raise EstimateError(f"an estimate takes the counts of one phase or of two, got {len(phases)}")
-    for plan, counts in phases:
+    if not history:
+        raise EstimateError("an estimate needs the plan and counts of at least one phase")
+    for plan, counts in history:
         check_counts(plan, counts)
         if not counts.reports:
             raise EstimateError(f"phase {plan.phase} has no reports; collect some or leave the phase out")
-    ordered = sorted(phases, key=lambda phase: phase[0].phase)
-    if len(ordered) == 2:
-        first, second = (plan for plan, _ in ordered)
-        if first.phase == second.phase:
-            raise EstimateError(
-                f"both plans are of phase {first.phase}; give one of each phase (counts of one plan add)"
-            )
-        if second.learned is not None and second.learned.plan != first.digest:
-            raise EstimateError("the second phase was learned from another first phase; give the plans of one campaign")
-        if (first.schema, first.epsilon, first.campaign) != (second.schema, second.epsilon, second.campaign):
-            raise EstimateError("the plans differ in schema, epsilon or mechanism; give the plans of one campaign")
-    return ordered
+    check_one_campaign([plan for plan, _ in history], EstimateError)
+    return sorted(history, key=lambda phase: phase[0].phase)
 
 
-def _paper(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], list[Floats], bool]:
+def _paper(history: History, notes: list[str]) -> Found:
     """The paper's estimators, the phases weighted by their numbers of reports.
 
-    Corr-RR's is Section 3.2's; Cond-RR, for which the paper gives none, takes the same one. RS+RFD's second phase is
-    clipped to [0, 1] and divided by its sum, as the published numbers have it.
+    Where fills depend on the pivot it is Section 3.2's for Corr-RR, and the same for Cond-RR, for which the paper gives
+    none. RS+RFD's second phase is clipped to [0, 1] and divided by its sum, as the published numbers have it.
     """
-    parts = []
-    for plan, counts in phases:
-        part = (debias_as_randomized_response if plan.mechanism in ("corr-rr", "cond-rr") else invert)(plan, counts)
-        if plan.mechanism == "rs-rfd":
-            clipped = [np.clip(f, 0, 1) for f in part.frequencies]
-            if any((held != f).any() for held, f in zip(clipped, part.frequencies, strict=True)):
-                notes.append("Phase 2 was clipped to [0, 1]; its standard errors are those before, an upper bound.")
-            part = PhaseEstimate([f / f.sum() for f in clipped], part.variances, part.known)
-        parts.append(part)
-    total = sum(counts.reports for _, counts in phases)
+    found = []
+    for plan, counts in history:
+        fills = [part.fill for part in plan.sampler.parts if part.fill is not None]
+        if any(fill.conditional for fill in fills):
+            phase = debias_as_randomized_response(plan, counts)
+        else:
+            phase = invert(plan, counts)
+        if plan.learned is not None and not any(fill.conditional for fill in fills):
+            clipped = [np.clip(f, 0, 1) for f in phase.frequencies]
+            if any((held != f).any() for held, f in zip(clipped, phase.frequencies, strict=True)):
+                notes.append(
+                    f"Phase {plan.phase} was clipped to [0, 1]; its standard errors are those before, an upper bound."
+                )
+            phase = PhaseEstimate([f / f.sum() for f in clipped], phase.variances, phase.known, phase.condition)
+        found.append(phase)
+    total = sum(counts.reports for _, counts in history)
     weights = [
-        [counts.reports / total] * len(part.frequencies) for (_, counts), part in zip(phases, parts, strict=True)
+        [counts.reports / total] * len(phase.frequencies) for (_, counts), phase in zip(history, found, strict=True)
     ]
-    biased = any(plan.mechanism in TWO_PHASE for plan, _ in phases)
-    return *_weigh(parts, weights), biased
+    return _weigh(found, weights)
 
 
-def _unbiased(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], list[Floats]]:
+def unbiased(history: History, notes: list[str]) -> Found:
     """Each phase's exact operator undone, the phases weighted for each attribute by the inverse of their variances."""
-    parts = [invert(plan, counts) for plan, counts in phases]
+    found = [invert(plan, counts) for plan, counts in history]
     precisions = np.array(
         [
-            [1 / variance.sum() if known else 0.0 for variance, known in zip(part.variances, part.known, strict=True)]
-            for part in parts
+            [1 / variance.sum() if known else 0.0 for variance, known in zip(phase.variances, phase.known, strict=True)]
+            for phase in found
         ]
     )
     if not precisions.sum(axis=0).all():
         raise EstimateError(
             "these reports cannot tell the attributes apart (the operator is singular); "
-            "give Phase I's plan and counts as well, or use the method 'paper'"
+            "give the first phase's plan and counts as well, or use the method 'paper'"
         )
-    names = phases[0][0].schema.names
-    for (plan, _), part in zip(phases, parts, strict=True):
-        lost = [name for name, known in zip(names, part.known, strict=True) if not known]
-        if lost:
-            notes.append(
-                f"Phase {plan.phase} cannot tell {', '.join(lost)} apart from the others (its operator is singular); "
-                "those frequencies rest on Phase 1 alone."
-            )
-        elif part.condition > NEARLY_SINGULAR:
-            rest = "; the frequencies rest mostly on Phase 1" if len(phases) > 1 else "; its standard errors are large"
-            notes.append(
-                f"Phase {plan.phase} hardly tells the attributes apart (its operator is nearly singular, condition "
-                f"{part.condition:.0f}){rest}."
-            )
-    return _weigh(parts, (precisions / precisions.sum(axis=0)).tolist())
+    notes += about_conditions(history[0][0].schema.names, [plan.phase for plan, _ in history], found)
+    return _weigh(found, (precisions / precisions.sum(axis=0)).tolist())
 
 
-def _pooled(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], list[Floats]]:
+def _pooled(history: History, notes: list[str]) -> Found:
     """All phases' likelihoods under one prior, projected to the simplex."""
-    schema = phases[0][0].schema
-    for plan, counts in phases:
-        if isinstance(plan.sampler, Pivot) and counts.whole is None:
-            notes.append(
-                f"Phase {plan.phase} has more different reports than are kept whole; "
-                f"the estimate rests on their {'pairwise tables' if counts.pairs is not None else 'one-way counts'}."
-            )
+    schema = history[0][0].schema
+    for plan, counts in history:
+        notes += about_limits(plan, counts)
     labels = [attribute.labels for attribute in schema.attributes]
     if sum(schema.sizes) > MOST_LABELS:
         notes.append(
             f"With more than {MOST_LABELS:,} labels in all, the estimate starts from each attribute's unbiased one."
         )
-        means, variances = pool_large(*_unbiased(phases, notes), labels)
+        means, variances = pool_large(*unbiased(history, notes), labels)
         return list(map(project_to_simplex, means)), variances
-    likelihoods = [likelihood_of(plan, counts) for plan, counts in phases]
-    for (plan, _), likelihood in zip(phases, likelihoods, strict=True):
-        if isinstance(likelihood, Whole) and likelihood.impossible:
+    likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
+    for (plan, _), likelihood in zip(history, likelihoods, strict=True):
+        if likelihood.impossible:
             notes.append(
                 f"{likelihood.impossible:,} reports to phase {plan.phase} cannot come from its plan and were left out."
             )
@@ -168,14 +140,21 @@ def _pooled(phases: Sequence[Phase], notes: list[str]) -> tuple[list[Floats], li
     return [project_to_simplex(f) for f in np.split(found.mean, bounds)], np.split(found.variance, bounds)
 
 
-def _weigh(parts: Sequence[PhaseEstimate], weights: Sequence[Sequence[float]]) -> tuple[list[Floats], list[Floats]]:
-    """The weighted mean of the parts and its variance, attribute by attribute; weights[part][attribute]."""
-    attributes = range(len(parts[0].frequencies))
-    pairs = list(zip(parts, weights, strict=True))
+_METHODS: Mapping[Method, Callable[[History, list[str]], Found]] = {
+    "paper": _paper,
+    "unbiased": unbiased,
+    "pooled": _pooled,
+}
+
+
+def _weigh(found: Sequence[PhaseEstimate], weights: Sequence[Sequence[float]]) -> Found:
+    """The weighted mean of the phases and its variance, attribute by attribute; weights[phase][attribute]."""
+    attributes = range(len(found[0].frequencies))
+    pairs = list(zip(found, weights, strict=True))
     frequencies = [
-        sum((weight[own] * part.frequencies[own] for part, weight in pairs), np.array(0.0)) for own in attributes
+        sum((weight[own] * phase.frequencies[own] for phase, weight in pairs), np.array(0.0)) for own in attributes
     ]
     variances = [
-        sum((weight[own] ** 2 * part.variances[own] for part, weight in pairs), np.array(0.0)) for own in attributes
+        sum((weight[own] ** 2 * phase.variances[own] for phase, weight in pairs), np.array(0.0)) for own in attributes
     ]
     return frequencies, variances

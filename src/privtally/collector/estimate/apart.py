@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privtally.collector.estimate.inverse import Floats
 from privtally.collector.estimate.prior import Extra
+from privtally.exact.arrays import Floats
 
 
 @dataclass(frozen=True)

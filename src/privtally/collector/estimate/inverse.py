@@ -1,7 +1,8 @@
-"""The way back through a mechanism: a linear map from reported frequencies to true ones.
+"""The way back through a part: a linear map from observed frequencies to true ones.
 
-It takes what uniform answers would give to uniform, and every difference from that linearly to a difference. Where the
-reports of different frequencies have the same law there is no way back; `known` says for which attributes there is one.
+Observed are the codes of an attribute among the reports that are not silent about it. The inverse takes what uniform
+answers would give to uniform, and every difference from that linearly to a difference. Where the reports of different
+frequencies have the same law there is no way back; `known` says for which attributes there is one.
 """
 
 from collections.abc import Sequence
@@ -11,20 +12,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.mechanisms import Mechanism, Pivot, Sample, Split, operator_matrix
+from privtally.errors import EstimateError
+from privtally.exact.arrays import Floats
+from privtally.mechanisms import Part, independent
 
-Floats = NDArray[np.float64]
-
-SINGULAR = 1e6
+MOST_CONDITION = 1e6
 """A condition number from which on an operator cannot be undone in floating point with any use."""
 
 
 class Inverse(Protocol):
-    """true = uniform + back · (reported − start), attribute by attribute."""
+    """true = uniform + back · (observed − start), attribute by attribute."""
 
     @property
     def start(self) -> Sequence[Floats]:
-        """The frequencies that uniform answers would be reported with."""
+        """The frequencies that uniform answers would be observed with."""
         ...
 
     @property
@@ -34,15 +35,19 @@ class Inverse(Protocol):
 
     @property
     def condition(self) -> float:
-        """How hard the attributes are to tell apart: 1 is not hard at all."""
+        """The operator's condition number: 1 where every attribute is observed by itself."""
         ...
 
-    def apply(self, reported: Sequence[Floats]) -> list[Floats]:
-        """The true frequencies behind reported ones."""
+    def apply(self, observed: Sequence[Floats]) -> list[Floats]:
+        """The true frequencies behind observed ones."""
+        ...
+
+    def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
+        """The frequencies that true ones would be observed with."""
         ...
 
     def back(self, own: int) -> list[Floats]:
-        """For each attribute the matrix (own label, its label): what a reported label adds to a frequency."""
+        """For each attribute the matrix (own label, its code): what an observed code adds to a frequency."""
         ...
 
 
@@ -50,80 +55,92 @@ class Inverse(Protocol):
 class ByLabel:
     """Where each label is reported by itself: one small matrix over attributes serves every label."""
 
+    scales: Floats
     weights: Floats
     start: Sequence[Floats]
     known: Sequence[bool]
     condition: float
 
-    def apply(self, reported: Sequence[Floats]) -> list[Floats]:
-        frequencies = [np.full(len(start), 1 / len(start)) for start in self.start]
-        for one, (seen, start) in enumerate(zip(reported, self.start, strict=True)):
-            for own in np.flatnonzero(self.weights[:, one]):
-                frequencies[own] += self.weights[own, one] * (seen - start)
-        return frequencies
+    def apply(self, observed: Sequence[Floats]) -> list[Floats]:
+        uniform = [np.full(len(start), 1 / len(start)) for start in self.start]
+        return _mapped(self.weights, observed, self.start, uniform)
+
+    def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
+        uniform = [np.full(len(start), 1 / len(start)) for start in self.start]
+        return _mapped(self.scales, frequencies, uniform, self.start)
 
     def back(self, own: int) -> list[Floats]:
         sizes = [len(start) for start in self.start]
         return [weight * np.eye(sizes[own], size) for weight, size in zip(self.weights[own], sizes, strict=True)]
 
 
+def _mapped(
+    weights: Floats, given: Sequence[Floats], origin: Sequence[Floats], image: Sequence[Floats]
+) -> list[Floats]:
+    """Image + weights · (given − origin), label by label."""
+    found = [own.copy() for own in image]
+    for one, (seen, start) in enumerate(zip(given, origin, strict=True)):
+        for own in np.flatnonzero(weights[:, one]):
+            found[own] += weights[own, one] * (seen - start)
+    return found
+
+
 @dataclass(frozen=True)
 class ByTable:
-    """Any fills: the whole matrix, attributes laid end to end."""
+    """Any channels and fills: the whole matrix, attributes laid end to end."""
 
+    operator: Floats
     matrix: Floats
+    sizes: Sequence[int]
     start: Sequence[Floats]
     known: Sequence[bool]
     condition: float
 
-    @property
-    def bounds(self) -> Any:
-        """Where one attribute ends and the next begins."""
-        return np.cumsum([len(start) for start in self.start])[:-1]
+    def apply(self, observed: Sequence[Floats]) -> list[Floats]:
+        uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
+        found = uniform + self.matrix @ (np.concatenate(observed) - np.concatenate(self.start))
+        return np.split(found, ends(self.sizes))
 
-    def apply(self, reported: Sequence[Floats]) -> list[Floats]:
-        uniform = np.concatenate([np.full(len(start), 1 / len(start)) for start in self.start])
-        return np.split(uniform + self.matrix @ (np.concatenate(reported) - np.concatenate(self.start)), self.bounds)
+    def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
+        return np.split(self.operator @ np.concatenate(frequencies), ends([len(start) for start in self.start]))
 
     def back(self, own: int) -> list[Floats]:
-        return np.split(np.split(self.matrix, self.bounds)[own], self.bounds, axis=1)
+        rows = np.split(self.matrix, ends(self.sizes))[own]
+        return np.split(rows, ends([len(start) for start in self.start]), axis=1)
 
 
-def inverse_of(mechanism: Mechanism) -> ByLabel | ByTable:
-    """The way back through a mechanism; SMP's starts from the answers of those who were asked."""
-    match mechanism:
-        case Split(channels) | Sample(channels):
-            weights = np.diag([1 / float(channel.scale) for channel in channels])
-            return ByLabel(weights, _uniform(mechanism.sizes), [True] * len(channels), 1.0)
-        case Pivot() as pivot:
-            scales = pivot.scales()
-            return _by_table(pivot) if scales is None else _by_label(pivot, scales)
-        case _:
-            raise TypeError(f"no inverse for {type(mechanism).__name__}")
+def inverse_of(part: Part) -> ByLabel | ByTable:
+    """The way back through a part."""
+    if not part.linear:
+        raise EstimateError("with several hidden pivots the reports say nothing about one attribute by itself")
+    start = part.observe(independent([np.full(size, 1 / size) for size in part.sizes]))
+    scales = part.scales()
+    if scales is None:
+        return _by_table(part, start)
+    own = np.diag(scales)
+    inverse, known, condition = _pseudo_inverse(scales / own)
+    return ByLabel(scales, inverse / own[:, None], start, [bool(each) for each in known], condition)
 
 
-def _by_label(mechanism: Pivot, scales: Floats) -> ByLabel:
-    """reported_j = Σ_s Λ[j, s] · f_s + constant, solved for f."""
-    own_scales = np.diag(scales)
-    inverse, known, condition = _pseudo_inverse(scales / own_scales)
-    start = mechanism.expect(_uniform(mechanism.sizes))
-    return ByLabel(inverse / own_scales[:, None], start, [bool(is_known) for is_known in known], condition)
+def operator_of(part: Part) -> Floats:
+    """The matrix from true to observed frequencies, attributes laid end to end."""
+    units = np.split(np.eye(sum(part.sizes)), ends(part.sizes), axis=1)
+    operator: Floats = np.hstack(part.observe(independent(units))).T
+    return operator
 
 
-def _by_table(mechanism: Pivot) -> ByTable:
+def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     """The operator undone between the spaces in which every attribute sums to nothing."""
-    sizes = mechanism.sizes
-    basis = zero_sum_basis(sizes)
-    operator = operator_matrix(mechanism).T
-    shares = np.repeat([float(channel.scale) / len(sizes) for channel in mechanism.channels], np.array(sizes) - 1)
-    inverse, _, condition = _pseudo_inverse(basis.T @ operator @ basis / shares)
-    matrix = basis @ (inverse / shares[:, None]) @ basis.T
-    identified = np.split(np.abs(matrix @ operator @ basis - basis).max(axis=1) < 1e-6, np.cumsum(sizes)[:-1])
-    return ByTable(matrix, mechanism.expect(_uniform(sizes)), [bool(rows.all()) for rows in identified], condition)
-
-
-def _uniform(sizes: Sequence[int]) -> list[Floats]:
-    return [np.full(size, 1 / size) for size in sizes]
+    sizes = part.sizes
+    true, seen = zero_sum_basis(sizes), zero_sum_basis(part.answers)
+    operator = operator_of(part)
+    share = part.pivots / len(sizes) / float(part.answer_share)
+    own = [share * (channel.same - channel.other) / channel.total for channel in part.asked]
+    columns = np.repeat(own, np.array(sizes) - 1)
+    inverse, _, condition = _pseudo_inverse(seen.T @ operator @ true / columns)
+    matrix = true @ (inverse / columns[:, None]) @ seen.T
+    identified = np.split(np.abs(matrix @ operator @ true - true).max(axis=1) < 1e-6, ends(sizes))
+    return ByTable(operator, matrix, sizes, start, [bool(rows.all()) for rows in identified], condition)
 
 
 def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:
@@ -134,17 +151,28 @@ def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:
     """
     singular = np.linalg.svd(matrix, compute_uv=False)
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
-    inverse = np.linalg.pinv(matrix, rcond=1 / SINGULAR).astype(np.float64)
-    known: NDArray[Any] = np.abs(inverse @ matrix - np.eye(len(matrix))).max(axis=1) < 1e-6
+    inverse = np.linalg.pinv(matrix, rcond=1 / MOST_CONDITION).astype(np.float64)
+    known: NDArray[Any] = np.abs(inverse @ matrix - np.eye(matrix.shape[1])).max(axis=1) < 1e-6
     return inverse, known, condition
+
+
+def ends(sizes: Sequence[int]) -> NDArray[Any]:
+    """Where one attribute ends and the next begins, attributes laid end to end."""
+    return np.cumsum(sizes)[:-1]
 
 
 def zero_sum_basis(sizes: Sequence[int]) -> Floats:
     """Orthonormal columns that span the vectors in which each attribute's part sums to 0."""
-    basis = np.zeros((sum(sizes), sum(sizes) - len(sizes)))
+    return block_diagonal(
+        [np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:] for size in sizes]
+    )
+
+
+def block_diagonal(blocks: Sequence[Floats]) -> Floats:
+    """The blocks along the diagonal, nothing elsewhere."""
+    whole = np.zeros((sum(len(block) for block in blocks), sum(block.shape[1] for block in blocks)))
     row = column = 0
-    for size in sizes:
-        ones_first = np.column_stack([np.ones(size), np.eye(size)[:, 1:]])
-        basis[row : row + size, column : column + size - 1] = np.linalg.qr(ones_first)[0][:, 1:]
-        row, column = row + size, column + size - 1
-    return basis
+    for block in blocks:
+        whole[row : row + len(block), column : column + block.shape[1]] = block
+        row, column = row + len(block), column + block.shape[1]
+    return whole

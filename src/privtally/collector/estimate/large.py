@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privtally.collector.estimate.inverse import Floats
 from privtally.collector.estimate.pooled import Labels, groups
 from privtally.collector.estimate.prior import Prior, Seen, prior
+from privtally.exact.arrays import Floats
 
 
 def pool_large(

@@ -16,10 +16,11 @@ import numpy as np
 
 from privtally.collector.estimate.apart import Block, OneApart
 from privtally.collector.estimate.dirichlet import dirichlet_posterior, most_variance
-from privtally.collector.estimate.inverse import Floats, zero_sum_basis
+from privtally.collector.estimate.inverse import zero_sum_basis
 from privtally.collector.estimate.likelihood import Likelihood
 from privtally.collector.estimate.prior import LEAST_FOR_ONE, Extra, Prior, Seen, prior, with_one_apart
 from privtally.collector.simplex import project_to_simplex
+from privtally.exact.arrays import Floats
 
 Labels = Sequence[tuple[str, ...]]
 

@@ -8,20 +8,22 @@ ones for differences from the pivot, and where Phase I cannot tell, neither is b
 small groups, which serve both, are weighed against the best of those.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
-from privtally.collector.estimate.inverse import Floats
-from privtally.collector.estimate.likelihood import Likelihood, block_diagonal
+from privtally.collector.estimate.inverse import block_diagonal
+from privtally.collector.estimate.likelihood import Likelihood
 from privtally.collector.estimate.pooled import MOST_LABELS, Labels, Model
 from privtally.collector.estimate.prior import Prior
 from privtally.collector.learn.copying import Told, told
 from privtally.collector.learn.directed import Directed, copy_matrix, told_one_way
-from privtally.documents.counts import WHOLE_REPORT_LIMIT
 from privtally.documents.plan import Plan
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT
+from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.channel import randomized_response
 
@@ -59,20 +61,21 @@ class Choice:
         return cls(copies, min(pivot_guess, 1.0))
 
 
-def choose(plan: Plan, phase1: Likelihood, reports: int, phase2_users: int, max_pivot_guess: float) -> Choice:
-    """The choice for so many people in Phase II, from what Phase I's reports, so many, say; 1/k, which bets on nothing,
-    where the schema is too large.
+def choose(plan: Plan, earlier: Sequence[Likelihood], phase2_users: int, max_pivot_guess: float) -> Choice:
+    """The choice for so many people in the next phase, from what the earlier phases' reports say; 1/k, which bets on
+    nothing, where the schema is too large.
     """
     attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
     labels = [attribute.labels for attribute in plan.schema.attributes]
-    kept = min(size**attributes, phase2_users) <= WHOLE_REPORT_LIMIT
+    kept = min(size**attributes, phase2_users) <= SUB_REPORT_LIMIT
     too_large = attributes * size > MOST_LABELS or (len(set(labels)) > 1 and attributes > MOST_UNLIKE)
     candidates, tells = (None, None) if too_large else _bets(attributes, size, whole=kept)
     if candidates is None or tells is None:
         return Choice.same_for_all(nearest_probability(1 / size), attributes, 1 / attributes)
     model = Model(labels)
-    slope, information = phase1.at(model.uniform)
-    first = reports * float(plan.sampler.channels[0].scale) ** 2 * size
+    scores = [likelihood.at(model.uniform) for likelihood in earlier]
+    slope, information = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
+    first = float(np.trace(model.basis.T @ information @ model.basis)) / model.basis.shape[1]
     second = phase2_users * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2
     even = first + second * tells.apart[-1]
     model.use(model.prior_for(np.diag(np.full(len(information), even))))

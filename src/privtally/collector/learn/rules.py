@@ -1,94 +1,15 @@
-"""learn: Phase I's counts -> the parameters of Phase II's plan. All of it is post-processing of private data."""
+"""The paper's rules for copy probabilities: Proposition 1, and the formula behind the published numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import permutations
 
-import msgspec
 import numpy as np
 
-from privtally.collector.estimate.inverse import Floats
-from privtally.collector.estimate.likelihood import likelihood_of
-from privtally.collector.estimate.phase import invert
-from privtally.collector.joint import conditional_rows, pair_joint
-from privtally.collector.learn.robust import choose
-from privtally.collector.simplex import project_to_simplex
-from privtally.documents.counts import Counts, check_counts
-from privtally.documents.plan import Learned, Plan
-from privtally.errors import LearningError
-from privtally.exact.probability import nearest_distribution, nearest_probability
+from privtally.exact.arrays import Floats
+from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.channel import randomized_response
-from privtally.mechanisms.pivot import Table
-from privtally.names import MAX_PIVOT_GUESS, RULES, TWO_PHASE, Rule
-
-USUAL_PHASE1_SHARE = 0.1
-"""The share of people in Phase I that is assumed where the number of Phase II's people is not given."""
-
-
-def learn(
-    plan: Plan,
-    counts: Counts,
-    *,
-    rule: Rule = "robust",
-    phase2_users: int | None = None,
-    max_pivot_guess: float = MAX_PIVOT_GUESS,
-) -> Plan:
-    """The second phase's plan of a campaign, from the first phase's plan and counts.
-
-    The rules weigh bias against noise, so they depend on how many people Phase II will have; where `phase2_users` is
-    not given, Phase I is taken to be a tenth of all. `max_pivot_guess` binds the rule `robust` alone: how often an
-    observer who knows nothing of the answers may name a report's pivot.
-    """
-    if plan.phase != 1 or plan.campaign not in TWO_PHASE:
-        raise LearningError(
-            f"there is nothing to learn from phase {plan.phase} of {plan.campaign}; "
-            f"give the first phase of {', '.join(TWO_PHASE)}"
-        )
-    if rule not in RULES:
-        raise LearningError(f"the rule must be one of {', '.join(RULES)}")
-    check_counts(plan, counts)
-    if not counts.reports:
-        raise LearningError("Phase I has no reports to learn from")
-    if phase2_users is None:
-        phase2_users = round(counts.reports * (1 / USUAL_PHASE1_SHARE - 1))
-    if phase2_users < 1:
-        raise LearningError(f"phase2_users must be at least 1, got {phase2_users}")
-
-    if not 0 < max_pivot_guess <= 1:
-        raise LearningError(f"max_pivot_guess must be above 0 and at most 1, got {max_pivot_guess}")
-
-    priors = copies = tables = None
-    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    match plan.campaign:
-        case "rs-rfd":
-            priors = tuple(nearest_distribution(np.clip(f, 0, None)) for f in invert(plan, counts).frequencies)
-        case "corr-rr":
-            if rule == "robust":
-                phase1 = likelihood_of(plan, counts)
-                choice = choose(plan, phase1, counts.reports, phase2_users, max_pivot_guess)
-                copies, pivot_guess = tuple(map(tuple, choice.copy_probability.tolist())), choice.pivot_guess
-            else:
-                copies = copy_probabilities(invert(plan, counts).frequencies, plan.epsilon, phase2_users, rule)
-        case "cond-rr":
-            tables = _tables(plan, counts)
-    return Plan(
-        schema=plan.schema,
-        epsilon=plan.epsilon,
-        campaign=plan.campaign,
-        phase=2,
-        mechanism=plan.campaign,
-        priors=priors,
-        copy_probability=copies,
-        conditional_tables=tables,
-        learned=Learned(
-            plan=plan.digest,
-            counts=counts.digest,
-            reports=counts.reports,
-            rule=rule if copies is not None else None,
-            phase2_users=phase2_users if copies is not None else None,
-            pivot_guess=pivot_guess,
-        ),
-    )
+from privtally.names import Rule
 
 
 def copy_probabilities(
@@ -148,15 +69,3 @@ COPY_RULES: Mapping[Rule, Callable[[Floats, Floats, float, int], Floats]] = {
     "proposition": proposition,
     "published": published,
 }
-
-
-def _tables(plan: Plan, counts: Counts) -> tuple[tuple[Table | None, ...], ...]:
-    """A conditional table for every ordered pair; None on the diagonal."""
-    attributes = range(len(plan.schema.attributes))
-    marginals = [project_to_simplex(f) for f in invert(plan, counts).frequencies]
-    tables: list[list[Table | None]] = [[None for _ in attributes] for _ in attributes]
-    for one, two in combinations(attributes, 2):
-        joint = pair_joint(plan, counts, one, two, marginals)
-        tables[one][two] = tuple(map(nearest_distribution, conditional_rows(joint)))
-        tables[two][one] = tuple(map(nearest_distribution, conditional_rows(joint.T)))
-    return tuple(map(tuple, tables))

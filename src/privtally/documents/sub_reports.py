@@ -1,0 +1,75 @@
+"""Distinct sub-reports with their numbers, and the pairwise tables that take their place where there are too many."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from privtally.exact.arrays import Codes, Integers
+
+SUB_REPORT_LIMIT = 1 << 18
+"""How many distinct sub-reports of a part are kept at most."""
+MAX_PAIR_CELLS = 4_000_000
+"""Pairwise tables with more cells than this in all are not kept."""
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class SubReports:
+    """Distinct sub-reports of one part in lexicographic order (sub-report, attribute), and how often each was seen."""
+
+    codes: Integers
+    times: Integers
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+def pair_cells(outputs: Sequence[int]) -> int:
+    """How many cells the pairwise tables of a schema have."""
+    return (sum(outputs) ** 2 - sum(size**2 for size in outputs)) // 2
+
+
+def kept_pairs(outputs: Sequence[int], parts: Mapping[tuple[int, ...], SubReports | None]) -> list[Pair]:
+    """The pairs of attributes whose tables are kept: those that no distinct sub-reports cover."""
+    if pair_cells(outputs) > MAX_PAIR_CELLS:
+        return []
+    covered = {pair for part, subs in parts.items() if subs is not None for pair in combinations(sorted(part), 2)}
+    return [pair for pair in combinations(range(len(outputs)), 2) if pair not in covered]
+
+
+def pair_tables(places: Sequence[tuple[int, int]], outputs: Sequence[int], subs: SubReports) -> dict[Pair, Integers]:
+    """The pairwise tables of columns of sub-reports; `places` pairs each column with its attribute."""
+    tables = {}
+    for (column, one), (other, two) in combinations(sorted(places, key=lambda place: place[1]), 2):
+        shape = outputs[one], outputs[two]
+        cells = subs.codes[:, column] * shape[1] + subs.codes[:, other]
+        tables[one, two] = add_up(cells, subs.times, prod(shape)).reshape(shape)
+    return tables
+
+
+def add_up(codes: Integers, times: Integers, size: int) -> Integers:
+    """How often each code was seen; sums of integers below 2^53 are exact as floats."""
+    return np.bincount(codes, times, size).astype(np.int64)
+
+
+def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -> SubReports:
+    """Distinct rows in lexicographic order, with the sums of their times."""
+    codes = codes.astype(np.int64, copy=False)
+    cells = prod(outputs)
+    if cells >= 2**63:
+        rows, index = np.unique(codes, axis=0, return_inverse=True)
+        return SubReports(rows, add_up(index.ravel(), times, len(rows)))
+    radix = np.cumprod([1, *reversed(outputs[1:])], dtype=np.int64)[::-1]
+    keys = codes @ radix
+    if cells <= SUB_REPORT_LIMIT:
+        totals = add_up(keys, times, cells)
+        keys = np.flatnonzero(totals)
+        totals = totals[keys]
+    else:
+        keys, index = np.unique(keys, return_inverse=True)
+        totals = add_up(index, times, len(keys))
+    return SubReports(keys[:, None] // radix % np.array(outputs, dtype=np.int64), totals)

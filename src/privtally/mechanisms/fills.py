@@ -1,0 +1,159 @@
+"""Fills: the law of an attribute that is not asked, given the private codes of the pivots and nothing else.
+
+Whatever a fill does is post-processing: it cannot weaken the promise. A fill is part of a plan, tagged by its kind; the
+attributes of a part are numbered by their place in the part.
+
+    uniform  every code with the same probability (RS+FD)
+    row      one distribution for each attribute (RS+RFD)
+    copy     the pivot's code, else one of the remaining codes (Corr-RR)
+    table    a distribution for each combination of the pivots' codes (Cond-RR)
+    silent   the report says "not asked" (SMP)
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain, combinations
+from math import prod
+from typing import ClassVar
+
+import msgspec
+
+from privtally.errors import PlanError
+from privtally.exact.probability import whole_parts
+from privtally.mechanisms.channel import Channel
+from privtally.mechanisms.filling import Point, Uniform, conditional, constant, copying
+
+MAX_TABLE_CELLS = 1_000_000
+"""A plan carries tables of at most this many cells in all."""
+
+Places = tuple[int, ...]
+Row = tuple[float, ...]
+
+
+class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """How the attributes of a part that are not asked get their codes."""
+
+    conditional: ClassVar[bool] = False
+    """Whether a filled code depends on the private codes of the pivots."""
+    silent: ClassVar[bool] = False
+    """Whether the report says "not asked" instead of a code."""
+    even: ClassVar[bool] = False
+    """Whether all codes that a fill can give have the same probability."""
+
+    def check(self, outputs: Sequence[int], pivots: int) -> None:
+        """Refuse a fill that does not fit attributes with these numbers of output codes, or is no exact law."""
+
+    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+        """The channel from the pivots' private codes, combined in lexicographic order, to the other attribute's code.
+
+        `outputs` are the numbers of output codes of the part's attributes when they are asked.
+        """
+        raise NotImplementedError
+
+
+class UniformFill(Fill, frozen=True, tag="uniform"):
+    """Every code with the same probability."""
+
+    even: ClassVar[bool] = True
+
+    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+        return Uniform(outputs[other])
+
+
+class RowFill(Fill, frozen=True, tag="row"):
+    """A code from the attribute's own row."""
+
+    rows: tuple[Row, ...]
+
+    def check(self, outputs: Sequence[int], pivots: int) -> None:
+        if tuple(map(len, self.rows)) != tuple(outputs):
+            raise PlanError("a fill of rows must give one probability for each code of each attribute")
+        for row in self.rows:
+            constant(row)
+
+    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+        return constant(self.rows[other])
+
+
+class CopyFill(Fill, frozen=True, tag="copy"):
+    """The pivot's code with `probability[pivot][other]`, else one of the remaining codes, each as likely."""
+
+    conditional: ClassVar[bool] = True
+    probability: tuple[Row, ...]
+
+    def check(self, outputs: Sequence[int], pivots: int) -> None:
+        if pivots != 1 or len(set(outputs)) > 1:
+            raise PlanError("copies need one pivot and the same number of codes in every attribute of a part")
+        if len(self.probability) != len(outputs) or {len(row) for row in self.probability} != {len(outputs)}:
+            raise PlanError("copy probabilities must have a row and a column for each attribute")
+        if any(row[own] != 1 for own, row in enumerate(self.probability)):
+            raise PlanError("copy probabilities must be 1 on the diagonal: an attribute agrees with itself")
+        for probability in chain.from_iterable(self.probability):
+            whole_parts(probability)
+
+    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+        return copying(self.probability[pivots[0]][other], outputs[other])
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The law of one attribute given some pivots: a row for each combination of their codes, in lexicographic order."""
+
+    pivots: Places
+    other: int
+    rows: tuple[Row, ...]
+
+
+class TableFill(Fill, frozen=True, tag="table", dict=True):
+    """A code from the table's row for the pivots' private codes."""
+
+    conditional: ClassVar[bool] = True
+    tables: tuple[Table, ...]
+
+    def check(self, outputs: Sequence[int], pivots: int) -> None:
+        check_table_cells(outputs, pivots)
+        if [(table.pivots, table.other) for table in self.tables] != list(table_places(len(outputs), pivots)):
+            raise PlanError("a fill needs one table for each choice of pivots and each other attribute, in order")
+        for table in self.tables:
+            rows = prod(outputs[pivot] for pivot in table.pivots)
+            if len(table.rows) != rows or {len(row) for row in table.rows} != {outputs[table.other]}:
+                raise PlanError("a table needs a row for each combination of pivot codes, a column for each other code")
+            conditional(table.rows)
+
+    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+        return conditional(self._rows[pivots, other])
+
+    @cached_property
+    def _rows(self) -> dict[tuple[Places, int], tuple[Row, ...]]:
+        return {(table.pivots, table.other): table.rows for table in self.tables}
+
+
+class SilentFill(Fill, frozen=True, tag="silent"):
+    """The code after the last one, which stands for "not asked"."""
+
+    silent: ClassVar[bool] = True
+    even: ClassVar[bool] = True
+
+    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+        return Point(outputs[other] + 1, outputs[other])
+
+
+AnyFill = UniformFill | RowFill | CopyFill | TableFill | SilentFill
+
+
+def table_places(attributes: int, pivots: int) -> list[tuple[Places, int]]:
+    """Every choice of pivots with every other attribute."""
+    places = range(attributes)
+    return [(chosen, other) for chosen in combinations(places, pivots) for other in places if other not in chosen]
+
+
+def check_table_cells(outputs: Sequence[int], pivots: int) -> None:
+    """Refuse tables that are larger than a plan should carry."""
+    cells = sum(
+        prod(outputs[pivot] for pivot in chosen) * outputs[other]
+        for chosen, other in table_places(len(outputs), pivots)
+    )
+    if cells > MAX_TABLE_CELLS:
+        raise PlanError(
+            f"tables of all attributes given the others would have {cells:,} cells for this schema, "
+            f"at most {MAX_TABLE_CELLS:,} are allowed; merge labels or use rs-rfd"
+        )

@@ -1,0 +1,150 @@
+"""The named mechanisms as data: what SPL, SMP, RS+FD, RS+RFD, Corr-RR and Cond-RR are made of.
+
+A campaign of a mechanism that learns starts with SPL; its later phases have one part with a fill that was learned.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import msgspec
+
+from privtally.errors import PlanError
+from privtally.mechanisms.channel import Asked, randomized_response
+from privtally.mechanisms.fills import (
+    AnyFill,
+    CopyFill,
+    Fill,
+    RowFill,
+    SilentFill,
+    TableFill,
+    UniformFill,
+    check_table_cells,
+)
+from privtally.mechanisms.mechanism import Mechanism
+from privtally.mechanisms.part import Part
+from privtally.names import MechanismName
+
+
+class RandomizedResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="grr"):
+    """Generalized randomized response on an attribute's own labels."""
+
+    def channel(self, budget: Fraction, size: int) -> Asked:
+        """The channel with this budget on this many labels."""
+        return randomized_response(budget, size)
+
+
+class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part as a plan states it: its attributes, how many are asked, through which channels, and the fill."""
+
+    attributes: tuple[int, ...]
+    pivots: int
+    channels: tuple[RandomizedResponse, ...]
+    fill: AnyFill | None = None
+
+    def build(self, sizes: Sequence[int], budget: Fraction) -> Part:
+        """The part, with this budget, of a schema with these numbers of labels; refused if it does not fit."""
+        if not self.attributes or not all(0 <= own < len(sizes) for own in self.attributes):
+            raise PlanError(f"a part must have attributes, numbered from 0 to {len(sizes) - 1}")
+        if len(self.channels) != len(self.attributes):
+            raise PlanError("a part must state a channel for each of its attributes")
+        if not 1 <= self.pivots <= len(self.attributes):
+            raise PlanError(f"a part of {len(self.attributes)} attributes cannot ask {self.pivots} of them")
+        if (self.fill is None) != (self.pivots == len(self.attributes)):
+            raise PlanError("a part needs a fill if and only if some of its attributes are not asked")
+        asked = tuple(
+            channel.channel(budget / self.pivots, sizes[own])
+            for channel, own in zip(self.channels, self.attributes, strict=True)
+        )
+        if self.fill is not None:
+            self.fill.check([channel.outputs for channel in asked], self.pivots)
+        return Part(self.attributes, self.pivots, asked, self.fill)
+
+
+def build(parts: Sequence[PartPlan], sizes: Sequence[int], epsilon: Fraction) -> Mechanism:
+    """The mechanism that a plan's parts describe: each part has an equal share of epsilon."""
+    mechanism = Mechanism(tuple(part.build(sizes, epsilon / len(parts)) for part in parts))
+    if mechanism.width != len(sizes):
+        raise PlanError("every attribute must belong to exactly one part")
+    return mechanism
+
+
+def each_alone(attributes: int) -> tuple[PartPlan, ...]:
+    """SPL: every attribute is a part of its own."""
+    return tuple(PartPlan((own,), 1, (RandomizedResponse(),)) for own in range(attributes))
+
+
+def one_pivot(attributes: int, fill: AnyFill) -> tuple[PartPlan, ...]:
+    """All attributes in one part, of which one is asked; a single attribute needs no fill."""
+    if attributes == 1:
+        return each_alone(1)
+    return (PartPlan(tuple(range(attributes)), 1, (RandomizedResponse(),) * attributes, fill),)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A mechanism that people know by a name."""
+
+    title: str
+    """What it does, in one line."""
+    first: Callable[[int], tuple[PartPlan, ...]]
+    """The parts of a campaign's first phase, for a number of attributes."""
+    learned: type[Fill] | None = None
+    """The kind of fill that later phases learn, if there are later phases."""
+    check: Callable[[Sequence[int]], None] = lambda _: None
+    """Refuses numbers of labels that the mechanism does not take."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether later phases are learned from the first."""
+        return self.learned is not None
+
+
+def _several(sizes: Sequence[int]) -> None:
+    if len(sizes) < 2:
+        raise PlanError("a mechanism that learns needs at least two attributes; use spl or smp for a single one")
+
+
+def _equal(sizes: Sequence[int]) -> None:
+    _several(sizes)
+    if len(set(sizes)) > 1:
+        raise PlanError(
+            "corr-rr needs the same number of labels in every attribute, "
+            f"the schema has {', '.join(map(str, sizes))}; use cond-rr for unequal ones"
+        )
+
+
+def _small_tables(sizes: Sequence[int]) -> None:
+    _several(sizes)
+    check_table_cells(sizes, 1)
+
+
+NAMED: dict[MechanismName, Named] = {
+    "spl": Named("SPL: every answer randomised with an equal share of the budget", each_alone),
+    "smp": Named(
+        "SMP: one random question answered with the whole budget, the report says which",
+        lambda attributes: one_pivot(attributes, SilentFill()),
+    ),
+    "rs-fd": Named(
+        "RS+FD: one random answer randomised with the whole budget, the others drawn evenly",
+        lambda attributes: one_pivot(attributes, UniformFill()),
+    ),
+    "rs-rfd": Named(
+        "RS+RFD: one random answer randomised with the whole budget, the others drawn from priors",
+        each_alone,
+        RowFill,
+        _several,
+    ),
+    "corr-rr": Named(
+        "Corr-RR: one random answer randomised with the whole budget, the others copy it or differ from it",
+        each_alone,
+        CopyFill,
+        _equal,
+    ),
+    "cond-rr": Named(
+        "Cond-RR: one random answer randomised with the whole budget, the others drawn from tables given it",
+        each_alone,
+        TableFill,
+        _small_tables,
+    ),
+}

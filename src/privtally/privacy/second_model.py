@@ -1,0 +1,210 @@
+"""A plan as the verifier reads it: exact likelihoods and largest ratios, from the plan's JSON alone.
+
+It shares no code with the mechanisms that it checks.
+"""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+from privtally.errors import PlanError
+
+WORDS = 2**64
+UNIT = 2**32
+MOST_STATES = 1_000_000
+
+
+class CertificateError(PlanError):
+    """A certificate or its plan is not true."""
+
+
+def require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # an assertion under another name
+    if not holds:
+        raise CertificateError(f"the certificate is refused: {otherwise}")
+
+
+class PlanModel:
+    """A plan as a product of mixtures, read from its JSON."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        sizes = [len(attribute["labels"]) for attribute in plan["schema"]["attributes"]]
+        require(len(sizes) >= 1 and min(sizes) >= 2, "the schema has no attribute, or one without two labels")
+        parts = plan["parts"]
+        self.width = len(sizes)
+        owners = [own for part in parts for own in part["attributes"]]
+        require(sorted(owners) == list(range(self.width)), "every attribute must belong to exactly one part")
+        budget = Fraction(plan["epsilon"]) / len(parts)
+        self.parts = [_Mixture(part, [sizes[own] for own in part["attributes"]], budget) for part in parts]
+
+    def bound(self) -> Fraction:
+        """What follows from the structure alone: the product of what each part gives away at most."""
+        return prod((part.bound() for part in self.parts), start=Fraction(1))
+
+    def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
+        """The probability of a report given a record."""
+        return prod(
+            (
+                part.likelihood([record[own] for own in part.attributes], [report[own] for own in part.attributes])
+                for part in self.parts
+            ),
+            start=Fraction(1),
+        )
+
+    def worst_ratios(self) -> list[Fraction] | None:
+        """The largest ratio for 0, 1, … d differing attributes, or None if there is too much to try."""
+        if any(part.states() > MOST_STATES for part in self.parts):
+            return None
+        alone = sorted((part.bound() for part in self.parts if part.size == 1), reverse=True)
+        best = [prod(alone[:many], start=Fraction(1)) for many in range(len(alone) + 1)]
+        for part in self.parts:
+            if part.size > 1:
+                more = part.worst_ratios()
+                best = [
+                    max(best[k] * more[total - k] for k in range(len(best)) if 0 <= total - k < len(more))
+                    for total in range(len(best) + len(more) - 1)
+                ]
+        return best
+
+
+class _Mixture:
+    """One part: branches of asked attributes, and a fill for the others."""
+
+    def __init__(self, part: dict[str, Any], sizes: list[int], budget: Fraction) -> None:
+        self.attributes: list[int] = part["attributes"]
+        self.size, self.sizes, self.pivots = len(sizes), sizes, part["pivots"]
+        require(type(self.pivots) is int and 1 <= self.pivots <= self.size, "a part asks an impossible number")
+        require(part["channels"] == [{"kind": "grr"}] * self.size, "a channel is unknown")
+        self.fill: dict[str, Any] = part.get("fill", {"kind": "none"})
+        self.kind: str = self.fill["kind"]
+        require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
+        self.weights = [_weights(budget / self.pivots, size) for size in sizes]
+        self.branches = list(combinations(range(self.size), self.pivots))
+        self._check_fill()
+
+    def bound(self) -> Fraction:
+        """The largest product of the ratios of as many channels as a branch asks."""
+        ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
+        return prod(ratios[: self.pivots], start=Fraction(1))
+
+    def states(self) -> int:
+        """How many ways there are to try."""
+        if self.kind == "silent":
+            return len(self.branches) * 5**self.pivots
+        return (1 if self.kind in ("none", "uniform") else prod(self.sizes)) * 5**self.size
+
+    def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
+        """The probability of a sub-report given the part's codes of a record."""
+        silent = self.kind == "silent"
+        codes = zip(record, report, self.sizes, strict=True)
+        require(all(0 <= x < size and 0 <= y < size + silent for x, y, size in codes), "a code is out of range")
+        return self._mix([x == y for x, y in zip(record, report, strict=True)], report)
+
+    def worst_ratios(self) -> list[Fraction]:
+        """The largest ratio for 0, 1, … differing attributes."""
+        worst = [Fraction(1)] + [Fraction(0)] * self.size
+        for report in self._reports():
+            chances = {agree: self._mix(agree, report) for agree in product((False, True), repeat=self.size)}
+            for differing, one, two in self._ways():
+                if chances[one] > 0:
+                    worst[differing] = max(worst[differing], chances[one] / chances[two])
+        return worst if self.kind != "silent" else self._silent_ratios()
+
+    def _silent_ratios(self) -> list[Fraction]:
+        """Only the asked attributes count, whatever else differs: as many of the largest ratios as may be asked."""
+        ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
+        return [prod(ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
+
+    def _reports(self) -> Iterator[tuple[int, ...]]:
+        if self.kind == "silent":
+            return
+        if self.kind in ("none", "uniform"):
+            yield (0,) * self.size  # all codes are alike
+            return
+        yield from product(*map(range, self.sizes))
+
+    def _ways(self) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
+        """How two records can agree with a sub-report: for each attribute the same, or different in some way."""
+        options = []
+        for size in self.sizes:
+            ways = [(0, False, False), (0, True, True), (1, True, False), (1, False, True)]
+            options.append([*ways, (1, False, False)] if size > 2 else ways)
+        for choice in product(*options):
+            yield sum(way[0] for way in choice), tuple(way[1] for way in choice), tuple(way[2] for way in choice)
+
+    def _mix(self, agree: Sequence[bool], report: Sequence[int]) -> Fraction:
+        own = [
+            Fraction(same if agrees else other, same + (size - 1) * other)
+            for agrees, (same, other), size in zip(agree, self.weights, self.sizes, strict=True)
+        ]
+        total = Fraction(0)
+        for branch in self.branches:
+            if any(report[place] == self.sizes[place] for place in branch):
+                continue  # a silent attribute was not asked
+            chance = prod((own[place] for place in branch), start=Fraction(1))
+            others = (place for place in range(self.size) if place not in branch)
+            total += prod((self._filled(branch, other, report) for other in others), start=chance)
+        return total / len(self.branches)
+
+    def _filled(self, branch: tuple[int, ...], other: int, report: Sequence[int]) -> Fraction:
+        code, size = report[other], self.sizes[other]
+        if self.kind == "silent":
+            return Fraction(int(code == size))
+        if self.kind == "uniform":
+            return Fraction(1, size)
+        if self.kind == "row":
+            return Fraction(self.fill["rows"][other][code])
+        if self.kind == "copy":
+            copied = Fraction(self.fill["probability"][branch[0]][other])
+            return copied if report[branch[0]] == code else (1 - copied) / (size - 1)
+        row = 0
+        for place in branch:
+            row = row * self.sizes[place] + report[place]
+        return Fraction(self._tables[branch, other][row][code])
+
+    def _check_fill(self) -> None:
+        """Fills must be probabilities; beyond that they cannot hurt, since they never see a record."""
+        rows: list[tuple[Sequence[float], int]] = []
+        if self.kind == "row":
+            require(len(self.fill["rows"]) == self.size, "there must be a row for each attribute")
+            rows = list(zip(self.fill["rows"], self.sizes, strict=True))
+        elif self.kind == "copy":
+            require(len(set(self.sizes)) == 1 and self.pivots == 1, "copying needs equal sizes and one pivot")
+            rows = [(row, self.size) for row in self.fill["probability"]]
+            require(len(rows) == self.size, "there must be a copy probability for each pair")
+        elif self.kind == "table":
+            self._tables = {(tuple(t["pivots"]), t["other"]): t["rows"] for t in self.fill["tables"]}
+            wanted = {(b, other) for b in self.branches for other in range(self.size) if other not in b}
+            require(set(self._tables) == wanted and len(self.fill["tables"]) == len(wanted), "a table is missing")
+            for (branch, other), table in self._tables.items():
+                require(len(table) == prod(self.sizes[place] for place in branch), "a table lacks a row")
+                rows += [(row, self.sizes[other]) for row in table]
+        else:
+            require(self.kind in ("none", "uniform", "silent"), "the fill is unknown")
+        for row, length in rows:
+            require(len(row) == length, "a row of probabilities has the wrong length")
+            exact = [Fraction(value) for value in row]
+            require(
+                all(0 <= value <= 1 and (value * UNIT).denominator == 1 for value in exact),
+                "a value is not a multiple of 2^-32 between 0 and 1",
+            )
+            require(self.kind == "copy" or sum(exact) == 1, "a distribution does not sum to 1")
+
+
+def _weights(budget: Fraction, size: int) -> tuple[int, int]:
+    """The two integer weights of randomized response, from the definition, with decimal arithmetic."""
+    with localcontext() as context:
+        context.prec = 150
+        power = (Decimal(budget.numerator) / Decimal(budget.denominator)).exp()
+        slack = Decimal(10) ** -120
+        other = _sure_floor(Decimal(WORDS) / (power + size - 1), slack)
+        return _sure_floor(power * other, slack), other
+
+
+def _sure_floor(value: Decimal, slack: Decimal) -> int:
+    margin = slack * (value + 1)
+    low, high = int(value - margin), int(value + margin)
+    require(low == high, "a weight is too close to call")
+    return low
