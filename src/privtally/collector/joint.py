@@ -39,7 +39,7 @@ def carries(plan: Plan, one: int, two: int) -> bool:
 
 
 def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
-    """The two-way table from all phases that carry it, weighted by the inverse of their variances; None if none does."""
+    """The two-way table from all phases that carry it, weighted by their precision; None if none does."""
     found = [table for phase in history if (table := _of_phase(phase, one, two)) is not None]
     if not found:
         return None

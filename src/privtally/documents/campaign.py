@@ -7,6 +7,7 @@ stores values.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 
 from privtally.documents.plan import Plan
 from privtally.errors import CampaignError, PrivtallyError
@@ -63,7 +64,7 @@ class Campaign:
 def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> list[Plan]:
     """The plans in order of their phases, refused unless all belong to one campaign and each is there once."""
     ordered = sorted(plans, key=lambda plan: plan.phase)
-    for one, two in zip(ordered, ordered[1:], strict=False):
+    for one, two in pairwise(ordered):
         if one.phase == two.phase:
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:

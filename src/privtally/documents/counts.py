@@ -74,7 +74,7 @@ class Counts:
             )
         attributes = tuple(mine + yours for mine, yours in zip(self.attributes, other.attributes, strict=True))
         limit = min(self.limit, other.limit)
-        parts = {}
+        parts: dict[tuple[int, ...], SubReports | None] = {}
         for part, mine in self.parts.items():
             yours = other.parts[part]
             parts[part] = None

@@ -66,5 +66,6 @@ def _through(
 
 def _matrix(channel: Channel, inputs: int) -> Floats:
     """A channel's probabilities as floats (input, output), each row with the sum 1."""
-    matrix: Floats = channel.push(np.eye(inputs))
-    return matrix / matrix.sum(axis=1, keepdims=True)
+    matrix = channel.push(np.eye(inputs))
+    normalised: Floats = matrix / matrix.sum(axis=1, keepdims=True)
+    return normalised

@@ -59,8 +59,15 @@ class Asked(Channel, Protocol):
     A code of the input's set has the weight `same`, every other code the weight `other`.
     """
 
-    same: int
-    other: int
+    @property
+    def same(self) -> int:
+        """The weight of every code of the input's set."""
+        ...
+
+    @property
+    def other(self) -> int:
+        """The weight of every other code."""
+        ...
 
     @property
     def inputs(self) -> int:
@@ -175,7 +182,7 @@ class Subsets:
 
     @property
     def total(self) -> int:
-        inside = self.sets.shape[1]
+        inside = int(self.sets.shape[1])
         return inside * self.same + (self.outputs - inside) * self.other
 
     @property

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privtally.collector.estimate import Estimate
+from privtally.documents.estimate import Estimate
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ FORMAT = "privtally.certificate/1"
 
 
 def certify(plan: Plan) -> dict[str, Any]:
-    """The certificate of a plan, as plain values; ratios are pairs of hexadecimal strings, too long for JSON's numbers."""
+    """The certificate of a plan, as plain values; a ratio is two hexadecimal strings, too long for JSON's numbers."""
     found = losses(plan.sampler)
     largest = worst(found)
     return {

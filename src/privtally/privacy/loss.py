@@ -66,8 +66,8 @@ def worst(found: Sequence[Loss]) -> Loss:
 def states(part: Part) -> int:
     """How many ways there are to try a part's sub-reports against two records."""
     if part.silent:
-        return len(part.branches) * 5**part.pivots
-    return (1 if _blind(part) else prod(part.answers)) * 5 ** len(part.attributes)
+        return len(part.branches) * int(5**part.pivots)
+    return (1 if _blind(part) else prod(part.answers)) * int(5 ** len(part.attributes))
 
 
 def _blind(part: Part) -> bool:

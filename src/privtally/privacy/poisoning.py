@@ -29,7 +29,7 @@ class Poisoning:
     shift: float
     """By how much, if the colluders care for nothing else."""
     quiet_shift: float
-    """By how much, if they choose their questions as the plan says; the same where reports do not say what was asked."""
+    """By how much, if they choose their questions as the plan says; the same where reports do not name the question."""
     hidden_below: float
     """The share of colluders up to which the quiet attack leaves one-way counts that honest people could have left."""
     reports: Sequence[Floats]

@@ -22,6 +22,7 @@ class CertificateError(PlanError):
 
 
 def require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # an assertion under another name
+    """Refuse the certificate unless this holds."""
     if not holds:
         raise CertificateError(f"the certificate is refused: {otherwise}")
 
@@ -92,8 +93,8 @@ class _Mixture:
     def states(self) -> int:
         """How many ways there are to try."""
         if self.kind == "silent":
-            return len(self.branches) * 5**self.pivots
-        return (1 if self.kind in ("none", "uniform") else prod(self.sizes)) * 5**self.size
+            return len(self.branches) * int(5**self.pivots)
+        return int((1 if self.kind in ("none", "uniform") else prod(self.sizes)) * 5**self.size)
 
     def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The probability of a sub-report given the part's codes of a record."""

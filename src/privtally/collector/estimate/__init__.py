@@ -91,10 +91,8 @@ def _paper(history: History, notes: list[str]) -> Found:
             phase = PhaseEstimate([f / f.sum() for f in clipped], phase.variances, phase.known, phase.condition)
         found.append(phase)
     total = sum(counts.reports for _, counts in history)
-    weights = [
-        [counts.reports / total] * len(phase.frequencies) for (_, counts), phase in zip(history, found, strict=True)
-    ]
-    return _weigh(found, weights)
+    attributes = len(found[0].frequencies)
+    return _weigh(found, [[counts.reports / total] * attributes for _, counts in history])
 
 
 def unbiased(history: History, notes: list[str]) -> Found:

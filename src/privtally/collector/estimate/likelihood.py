@@ -44,7 +44,7 @@ class WholeReports:
 
     def __init__(self, part: Part, codes: Integers, times: Integers) -> None:
         seen = Weighed.of(part, codes)
-        possible = seen.weights.any(axis=1)
+        possible = seen.possible
         self._seen = seen.only(possible)
         self._times = times[possible]
         self.impossible = int(times.sum() - self._times.sum())
@@ -90,6 +90,11 @@ class Weighed:
                     weights[:, pivot] *= table[0, 0] if even else table[codes[:, pivot], codes[:, other]]
         return cls(np.where(answered, codes, 0) + starts, weights, asked)
 
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which sub-reports can occur."""
+        return np.asarray(self.weights.any(axis=1))
+
     def only(self, chosen: NDArray[np.bool_] | slice) -> "Weighed":
         """Some of the sub-reports."""
         return Weighed(self.places[chosen], self.weights[chosen], self.asked[chosen])
@@ -118,7 +123,7 @@ class Weighed:
 def every_report(part: Part) -> Weighed:
     """Every sub-report that can occur, and no other: those of probability 0 say nothing."""
     reports = Weighed.of(part, np.array(list(part.reports())))
-    return reports.only(reports.weights.any(axis=1))
+    return reports.only(reports.possible)
 
 
 def push_matrix(part: Part) -> Floats:

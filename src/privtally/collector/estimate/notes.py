@@ -66,7 +66,7 @@ def cost_of_one_way(part: Part) -> float | None:
     uniform = [np.full(size, 1 / size) for size in part.sizes]
     inside, push = zero_sum_basis(part.sizes), push_matrix(part)
     reports = Weighed.of(part, _spaced(part))
-    reports = reports.only(reports.weights.any(axis=1))
+    reports = reports.only(reports.possible)
     private = push @ np.concatenate(uniform)
     chances = reports.probability(private)
     whole = push.T @ reports.moments(private, chances / chances.sum())[1] @ push

@@ -121,7 +121,8 @@ def covariance(counts: Counts, parts: Sequence[Part]) -> Floats:
 def _covariance(counts: Counts, one: tuple[int, int], two: tuple[int, int]) -> Floats:
     first, second = smooth(counts.attributes[one[0]][: one[1]]), smooth(counts.attributes[two[0]][: two[1]])
     if one == two:
-        return (np.diag(first) - np.outer(first, first)) / counts.attributes[one[0]][: one[1]].sum()
+        own: Floats = (np.diag(first) - np.outer(first, first)) / counts.attributes[one[0]][: one[1]].sum()
+        return own
     table = counts.pair_tables.get((min(one[0], two[0]), max(one[0], two[0])))
     if table is None:
         return np.zeros((one[1], two[1]))

@@ -17,7 +17,7 @@ from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people
 from privtally.errors import LearningError
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
-from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, Table, TableFill, table_places
+from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, Row, RowFill, Table, TableFill, table_places
 from privtally.mechanisms.named import one_pivot
 from privtally.names import MAX_PIVOT_GUESS, RULES, Rule
 
@@ -105,7 +105,7 @@ def _tables(history: History, _: Wanted) -> Found:
     """Cond-RR: a conditional table for every ordered pair."""
     frequencies, _variances = unbiased(history, [])
     marginals = list(map(project_to_simplex, frequencies))
-    rows = {}
+    rows: dict[tuple[Places, int], tuple[Row, ...]] = {}
     for one, two in combinations(range(len(marginals)), 2):
         table = joint_table(history, one, two)
         if table is None:
