@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from privtally.collector.estimate.fit import about_fit
 from privtally.collector.estimate.large import pool_large
 from privtally.collector.estimate.notes import about_conditions, about_limits
 from privtally.collector.estimate.phase import PhaseEstimate, debias_as_randomized_response, invert
@@ -33,7 +34,7 @@ def estimate(history: History, method: Method = "pooled") -> Estimate:
     if method not in METHODS:
         raise EstimateError(f"the method must be one of {', '.join(METHODS)}")
     history = in_order(history)
-    notes: list[str] = []
+    notes = about_fit(history)
     frequencies, variances = _METHODS[method](history, notes)
     first = history[0][0]
     biased = method == "paper" and any(plan.learned is not None for plan, _ in history)

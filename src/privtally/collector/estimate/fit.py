@@ -1,0 +1,145 @@
+"""Whether counts can come from honest participants, whatever their answers are.
+
+Each report is independent given its record, and its law bounds the probability of an event between what the least and
+the most favourable record give. A sum of independent events with probabilities of at most p exceeds its bound no more
+often than a binomial one with p does, so that Chernoff's bound exp(−n·KL(seen ‖ p)) holds for any records. The events
+are every code of every attribute (too often and too seldom), every pair of codes of two parts, and every sub-report
+(too often). Each gets an equal part of the chance of a false alarm.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from privtally.collector.estimate.likelihood import Weighed
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan
+from privtally.exact.arrays import Distribution, Floats
+from privtally.mechanisms import Part
+from privtally.mechanisms.channel import Asked
+
+FALSE_ALARM = 1e-6
+"""The chance that an estimate from honest reports carries a warning, over all events together."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The event that honest reports explain worst: how often it was seen, and how often it can occur."""
+
+    what: str
+    seen: float
+    possible: float
+    log_chance: float
+
+
+def about_fit(history: Sequence[tuple[Plan, Counts]]) -> list[str]:
+    """A warning for each phase whose counts honest reports cannot explain."""
+    tests = sum(_tests(plan, counts) for plan, counts in history)
+    notes = []
+    for plan, counts in history:
+        worst = min(_findings(plan, counts), key=lambda finding: finding.log_chance)
+        if worst.log_chance < log(FALSE_ALARM / tests):
+            bound = "at most" if worst.seen > worst.possible else "at least"
+            notes.append(
+                f"WARNING: phase {plan.phase} has reports that its plan does not explain, whatever the answers: "
+                f"{worst.what} makes up {worst.seen:.2%} of them, {bound} {worst.possible:.2%} can be expected. "
+                "They may be made up or damaged; nothing was left out."
+            )
+    return notes
+
+
+def _tests(plan: Plan, counts: Counts) -> int:
+    """How many events are looked at; it depends on the plan and on what is kept, not on what was seen."""
+    mechanism = plan.sampler
+    return (
+        2 * sum(mechanism.outputs)
+        + sum(table.size for table in counts.pairs.values())
+        + sum(part.distinct for part in mechanism.parts if counts.parts.get(part.attributes) is not None)
+    )
+
+
+def _findings(plan: Plan, counts: Counts) -> Iterator[Finding]:
+    names, attributes = plan.schema.names, plan.schema.attributes
+    high: dict[int, Floats] = {}
+    for part in plan.sampler.parts:
+        for own, (low, most) in zip(part.attributes, code_bounds(part), strict=True):
+            high[own] = most
+            for bound, sign in ((most, 1), (low, -1)):
+                code, finding = _worst(counts.attributes[own], counts.reports, bound, sign)
+                label = attributes[own].labels[code] if code < attributes[own].size else f"code {code}"
+                where = "no answer to" if code == plan.sampler.silences[own] else f"'{label}' of"
+                yield Finding(f"{where} '{names[own]}'", *finding)
+        subs = counts.parts.get(part.attributes)
+        if subs is not None and part.pivots == 1:
+            row, finding = _worst(subs.times, counts.reports, _report_bounds(part, subs.codes), 1)
+            yield Finding(f"one and the same report ({', '.join(map(str, subs.codes[row].tolist()))})", *finding)
+    for (one, two), table in counts.pairs.items():
+        _, finding = _worst(table.ravel(), counts.reports, np.outer(high[one], high[two]).ravel(), 1)
+        yield Finding(f"one pair of codes of '{names[one]}' and '{names[two]}'", *finding)
+
+
+def _worst(times: Distribution, reports: int, bounds: Floats, sign: int) -> tuple[int, tuple[float, float, float]]:
+    """The event that exceeds (sign 1) or falls below (sign −1) its bound most: its place, share, bound, log chance."""
+    seen = times / reports
+    beyond = (seen - bounds) * sign > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divergence = np.where(seen > 0, seen * np.log(seen / bounds), 0.0)
+        divergence += np.where(seen < 1, (1 - seen) * np.log((1 - seen) / (1 - bounds)), 0.0)
+    log_chances = np.where(beyond, -reports * divergence, 0.0)
+    place = int(np.argmin(log_chances))
+    return place, (float(seen[place]), float(bounds[place]), float(log_chances[place]))
+
+
+def code_bounds(part: Part) -> list[tuple[Floats, Floats]]:
+    """For each attribute of a part the least and largest probability of every code, over all records."""
+    branches = len(part.branches)
+    private = [_asked_bounds(channel) for channel in part.asked]
+    bounds = []
+    for own, (low, high) in enumerate(private):
+        if part.silent:
+            share = float(part.answer_share)
+            silence = np.array([1 - share])
+            bounds.append((np.concatenate([share * low, silence]), np.concatenate([share * high, silence])))
+            continue
+        filling = [branch for branch in part.branches if own not in branch]
+        low, high = low * (branches - len(filling)), high * (branches - len(filling))
+        if part.fill is not None and not part.fill.conditional:
+            row = part.filling(filling[0], own).push(np.ones(1)) * len(filling)
+            low, high = low + row, high + row
+        else:
+            for branch in filling:
+                least, most = _filled_bounds(part, branch, own)
+                low, high = low + least, high + most
+        bounds.append((low / branches, high / branches))
+    return bounds
+
+
+def _asked_bounds(channel: Asked) -> tuple[Floats, Floats]:
+    holders = np.array([len(channel.holders(output)) for output in range(channel.outputs)])
+    same, other = channel.same / channel.total, channel.other / channel.total
+    return np.where(holders == channel.inputs, same, other), np.where(holders > 0, same, other)
+
+
+def _filled_bounds(part: Part, branch: tuple[int, ...], own: int) -> tuple[Floats, Floats]:
+    """The least and largest probability of every code of a filled attribute, over all records."""
+    filling = part.filling(branch, own)
+    if len(branch) > 1:
+        table = filling.push(np.eye(int(np.prod([part.answers[pivot] for pivot in branch]))))
+        return table.min(axis=0), table.max(axis=0)
+    channel = part.asked[branch[0]]
+    if filling.scale is None or channel.scale is None:
+        table = filling.push(channel.push(np.eye(channel.inputs)))
+        return table.min(axis=0), table.max(axis=0)
+    # The private pivot's label is kept by the product of both scales, and anything else is the same for all records.
+    scale, size = float(filling.scale * channel.scale), channel.inputs
+    middle = filling.push(channel.push(np.full(size, 1 / size)))
+    kept, not_kept = middle + scale * (1 - 1 / size), middle - scale / size
+    return np.minimum(kept, not_kept), np.maximum(kept, not_kept)
+
+
+def _report_bounds(part: Part, codes: Distribution) -> Floats:
+    """The largest probability of each sub-report over all records."""
+    high = np.concatenate([_asked_bounds(channel)[1] for channel in part.asked])
+    return Weighed.of(part, codes).probability(high)
