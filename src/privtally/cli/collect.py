@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli.console import err, file_size, out, print_json, progress
+from privtally.cli.console import beside, err, file_size, print_json, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
 
 
@@ -17,10 +17,11 @@ def privatise(
 ) -> None:
     """Turn every row of answers into a private report."""
     from privtally.exact.source import Stream
-    from privtally.files import read_plan, write_whole
+    from privtally.files import check_output, read_plan, write_whole
     from privtally.participant.respond import respond_many
     from privtally.tables.csv_table import open_table
 
+    check_output(output, [data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
     written = 0
@@ -31,16 +32,19 @@ def privatise(
             for records in table.batches(advance):
                 file.writelines(report.dump() + b"\n" for report in respond_many(the_plan, records, source))
                 written += len(records)
+    out = beside(output)
     if json:
         print_json(
-            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
+            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}, out
         )
     else:
         out.print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
 
 
 def tally(
-    reports: Annotated[list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports.")],
+    reports: Annotated[
+        list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")
+    ],
     plan: PlanOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the counts go.")],
     json: JsonFlag = False,
@@ -48,8 +52,10 @@ def tally(
     """Count the reports to a plan, each report id once."""
     from privtally.collector.tally import tally
     from privtally.errors import ReportError
-    from privtally.files import ReportFiles, read_plan, write_bytes
+    from privtally.files import check_output, read_plan, write_bytes
+    from privtally.tables.report_lines import ReportFiles
 
+    check_output(output, [*reports, plan])
     the_plan = read_plan(plan)
     with progress("Tallying", sum(map(file_size, reports))) as advance:
         files = ReportFiles(reports, advance)
@@ -59,6 +65,7 @@ def tally(
             raise ReportError(f"{files.place}: {fault}") from None
     counts = result.counts
     write_bytes(output, counts.dump())
+    out = beside(output)
     if json:
         print_json(
             {
@@ -67,7 +74,8 @@ def tally(
                 "reports": counts.reports,
                 "repeated": result.repeated,
                 "kept": counts.detail,
-            }
+            },
+            out,
         )
     else:
         out.print(
