@@ -1,37 +1,57 @@
 """privatise, tally: answers -> reports -> counts."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privtally.cli.console import beside, err, file_size, print_json, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
 
+if TYPE_CHECKING:
+    from privtally.schema import Records
+
 
 def privatise(
     data: DataArgument,
     plan: PlanOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
+    keep_order: Annotated[
+        bool,
+        typer.Option(
+            "--keep-order",
+            help="Leave the reports in the order of the rows, so that report 5 is known to be row 5's. "
+            "Without it they are sorted by their random ids.",
+        ),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Turn every row of answers into a private report."""
+    """Turn every row of answers into a private report, in an order that says nothing about the rows."""
     from privtally.exact.source import Stream
     from privtally.files import check_output, read_plan, write_whole
     from privtally.participant.respond import respond_many
     from privtally.tables.csv_table import open_table
+    from privtally.tables.sorting import in_order
 
     check_output(output, [data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
     written = 0
+
+    def lines(batches: "Iterable[Records]") -> Iterator[bytes]:
+        nonlocal written
+        for records in batches:
+            for report in respond_many(the_plan, records, source):
+                yield report.dump() + b"\n"
+            written += len(records)
+
     with open_table(data, the_plan.schema) as table:
         if table.ignored:
             err.print(table.say_ignored())
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
-            for records in table.batches(advance):
-                file.writelines(report.dump() + b"\n" for report in respond_many(the_plan, records, source))
-                written += len(records)
+            by_row = lines(table.batches(advance))
+            file.writelines(by_row if keep_order else in_order(by_row))
     out = beside(output)
     if json:
         print_json(
