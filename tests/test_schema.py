@@ -61,7 +61,7 @@ def test_the_largest_domain_is_allowed() -> None:
         ('{"attributes": [{"name": "a"}]}', "missing required field `labels`"),
         ("{", "not well-formed"),
         ("[" * 100_000, "not well-formed"),
-        ('{"attributes": ' + "1" * 5_000 + "}", "not well-formed"),
+        ('{"attributes": ' + "1" * 5_000 + "}", "integer"),
         ('{"attributes": [], "attributes": []}', "a key stands twice"),
         ('{"\\ud800": 1}', "not well-formed"),
         ("[]", "refused"),
@@ -121,3 +121,32 @@ def test_true_frequencies_of_records() -> None:
 )
 def test_codes_take_the_smallest_type(sizes: tuple[int, ...], name: str) -> None:
     assert code_type(sizes) == name
+
+
+@pytest.mark.parametrize(
+    "char", ["\u200b", "\u200d", "\u202e", "\u2066", "\ufeff", "\u00ad", "\u3164", "\x7f", "\u2028"]
+)
+def test_characters_that_do_not_show_are_refused(char: str) -> None:
+    with pytest.raises(SchemaError, match="invisible"):
+        Attribute("q", ("yes", f"y{char}es"))
+    with pytest.raises(SchemaError, match="invisible"):
+        Attribute(f"q{char}", ("yes", "no"))
+
+
+def test_names_and_labels_are_the_same_however_they_were_typed() -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    assert Attribute(decomposed, (decomposed, "no")) == Attribute(composed, (composed, "no"))
+    with pytest.raises(SchemaError, match="twice"):
+        Attribute("q", (composed, decomposed))
+    with pytest.raises(SchemaError, match="twice"):
+        Schema.of({composed: ["a", "b"], decomposed: ["a", "b"]})
+
+
+@pytest.mark.parametrize("label", ["日本語", "Ελλάδα", "naïve", "❤\ufe0f", "a b", "a\u00a0b"])
+def test_labels_in_any_script_are_taken(label: str) -> None:
+    assert Attribute("q", (label, "other")).labels[0] == label
+
+
+def test_a_blank_label_is_refused() -> None:
+    with pytest.raises(SchemaError, match="blank"):
+        Attribute("q", ("yes", "  "))

@@ -3,31 +3,50 @@
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from privtally.documents.counts import Counts, load_counts
 from privtally.documents.estimate import Estimate, load_estimate
 from privtally.documents.plan import Plan, load_plan
-from privtally.documents.report import Report, load_report
-from privtally.errors import DocumentError, PrivtallyError, ReportError
+from privtally.errors import DocumentError, PrivtallyError
 from privtally.exact import wire
 from privtally.schema import Schema
 
 Advance = Callable[[int], None]
 """Hears how much of a long piece of work is done."""
 
+STANDARD = Path("-")
+"""The path that means standard input where a file is read, and standard output where one is written."""
+
+MOST_BYTES, MOST_TABLE_BYTES = 1 << 26, 1 << 30
+"""The largest schema, plan, certificate or ledger that is read, and the largest counts or estimate."""
+
+_SIGNATURES = {
+    b"PAR1": "a Parquet file; export it as text",
+    b"ARROW1": "an Arrow file; export it as text",
+    b"\x1f\x8b": "compressed by gzip; decompress it",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; decompress it",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet; unpack or export it",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+}
+"""How files of other kinds begin, and what to do about them."""
+
 
 def silently(done: int) -> None:  # nobody listens
     """Tell nobody."""
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file's content, refused if there is none."""
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """A file's content, refused if there is none or more than `most` bytes of it."""
     with open_binary(path) as file:
-        data = file.read()
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise DocumentError(f"{path} is larger than {most >> 20:,} MiB, too large for a document of its kind")
     if not data.strip():
         raise DocumentError(f"{path} is empty")
     return data
@@ -35,33 +54,112 @@ def read_bytes(path: Path) -> bytes:
 
 @contextmanager
 def open_binary(path: Path) -> Iterator[BinaryIO]:
-    """A file open for reading."""
+    """A file, device or pipe open for reading, or standard input for `-`; refused if it is not text."""
     try:
-        file = path.open("rb")
+        file = os.fdopen(os.dup(0), "rb") if path == STANDARD else path.open("rb")
     except OSError as fault:
         raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
     with file:
+        try:
+            start = file.peek(16)
+        except OSError as fault:
+            raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+        for signature, kind in _SIGNATURES.items():
+            if start.startswith(signature):
+                raise DocumentError(f"{path} seems to be {kind} first")
         yield file
+
+
+def position(file: BinaryIO) -> int:
+    """How far a file has been read, for a progress bar; 0 for a pipe, which cannot say."""
+    return file.tell() if file.seekable() else 0
 
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file open for writing that takes its name only once everything is in it and on disk."""
-    draft = _draft_of(path)
+    """A file open for writing that takes its name only once everything is in it and on disk.
+
+    Links are followed and an existing file keeps its mode. Devices, pipes and standard output (also as `-`) cannot take
+    a name, so they are written as they are.
+    """
     try:
-        file = draft.open("xb")
+        with _opened(path) as file:
+            yield file
     except OSError as fault:
         raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    descriptor = _standard_descriptor(path)
+    if descriptor is not None:
+        with os.fdopen(os.dup(descriptor), "wb") as stream:
+            yield stream
+    elif is_stream(path):
+        with path.open("wb") as stream:
+            yield stream
+    else:
+        with _replacing(_target(path)) as file:
+            yield file
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path is written as it is and never replaced: a character device, a pipe or standard output."""
+    return path.is_char_device() or path.is_fifo() or _standard_descriptor(path) is not None
+
+
+def is_standard_output(path: Path | None) -> bool:
+    """Whether a path means standard output, by whatever name."""
+    return path is not None and _standard_descriptor(path) == 1
+
+
+def _standard_descriptor(path: Path) -> int | None:
+    """1 or 2 where the path means standard output or standard error."""
+    if path == STANDARD:
+        return 1
+    for descriptor in (1, 2):
+        with suppress(OSError):  # there is no such file, or the stream is closed
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _target(path: Path) -> Path:
+    """The plain file that a path leads to, there already or not."""
+    _check_name(path)
     try:
-        with file:
+        target = path.resolve()
+    except RuntimeError:
+        raise DocumentError(f"cannot write {path}: its links lead in a circle") from None
+    if target.exists() and not target.is_file():
+        raise DocumentError(f"cannot write {path}: it is a directory or a device")
+    return target
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    draft = _draft_of(path)
+    try:
+        with draft.open("xb") as file:
+            with suppress(FileNotFoundError):
+                draft.chmod(stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-    except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
+    """Refuse an output that is one of the inputs, under whatever name."""
+    if output is None or is_stream(output):
+        return
+    for path in inputs:
+        with suppress(OSError):  # one of them is not there
+            found = os.fstat(0) if path == STANDARD else path.stat()
+            if stat.S_ISREG(found.st_mode) and os.path.samestat(found, output.stat()):
+                raise DocumentError(f"{output} is an input as well; give the output another name")
 
 
 @contextmanager
@@ -69,6 +167,7 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
+    _check_name(path)
     draft = _draft_of(path)
     try:
         draft.mkdir()
@@ -80,10 +179,13 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def _check_name(path: Path) -> None:
+    if path.name in ("", ".."):
+        raise DocumentError(f"cannot write {str(path)!r}: give the output a name")
+
+
 def _draft_of(path: Path) -> Path:
     """A hidden name beside the path, for what is not finished."""
-    if not path.name or path.name == "..":
-        raise DocumentError(f"cannot write {str(path)!r}: give the output a name")
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
 
 
@@ -97,9 +199,9 @@ def read_schema(path: Path) -> Schema:
     """A schema from a .toml or .json file."""
     data = read_bytes(path)
     with naming(path):
-        if path.suffix == ".toml":
-            return Schema.from_toml(_text(data))
-        if path.suffix == ".json":
+        if path.suffix.lower() == ".toml":
+            return Schema.from_toml(data)
+        if path.suffix.lower() == ".json":
             return Schema.from_json(data)
         raise DocumentError("a schema file must end in .toml or .json")
 
@@ -113,14 +215,14 @@ def read_plan(path: Path) -> Plan:
 
 def read_counts(path: Path, plan: Plan) -> Counts:
     """Counts of the given plan from their file."""
-    data = read_bytes(path)
+    data = read_bytes(path, MOST_TABLE_BYTES)
     with naming(path):
         return load_counts(data, plan)
 
 
 def read_document(path: Path) -> Plan | Counts | Estimate:
     """A plan, counts or an estimate, whichever the file says it is."""
-    data = read_bytes(path)
+    data = read_bytes(path, MOST_TABLE_BYTES)
     with naming(path):
         kind = wire.decode_object(data, DocumentError, "the file").get("format")
         match kind:
@@ -133,32 +235,6 @@ def read_document(path: Path) -> Plan | Counts | Estimate:
         raise DocumentError("the file is neither a plan, nor counts, nor an estimate of a format known here")
 
 
-class ReportFiles:
-    """The reports of NDJSON files, one by one; `place` says where the last one stood."""
-
-    def __init__(self, paths: Sequence[Path], advance: Advance = silently) -> None:
-        self.place = ""
-        self._paths = paths
-        self._advance = advance
-
-    def __iter__(self) -> Iterator[Report]:
-        done = 0
-        for path in self._paths:
-            with open_binary(path) as file:
-                empty = True
-                for number, line in enumerate(file, start=1):
-                    self.place = f"{path}, line {number}"
-                    if line.strip():
-                        empty = False
-                        yield load_report(line)
-                    if number % 10_000 == 0:
-                        self._advance(done + file.tell())
-                if empty:
-                    self.place = str(path)
-                    raise ReportError("the file has no reports in it")
-                done += file.tell()
-
-
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Put the file's name in front of what is refused inside."""
@@ -166,10 +242,3 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except PrivtallyError as fault:
         raise type(fault)(f"{path}: {fault}") from None
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise DocumentError("the file is not UTF-8 text") from None

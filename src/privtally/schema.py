@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from unicodedata import normalize
 
 import msgspec
 import numpy as np
+from msgspec.structs import force_setattr
 
 from privtally.errors import RecordError, SchemaError
 from privtally.exact import wire
@@ -17,18 +19,20 @@ MAX_LABELS = 65_536
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """One question and the answers it allows, in the order that gives them their codes 0, 1, 2 …"""
+    """One question and the answers it allows, in the order that gives them their codes 0, 1, 2 …
+
+    Name and labels are kept in Unicode's form NFC, so that the same text is the same label however it was typed.
+    """
 
     name: str
     labels: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        _check_text(self.name, "an attribute's name")
+        force_setattr(self, "name", _checked(self.name, "an attribute's name"))
         where = f"attribute '{self.name}'"
+        force_setattr(self, "labels", tuple(_checked(label, f"a label of {where}") for label in self.labels))
         if not 2 <= len(self.labels) <= MAX_LABELS:
             raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} labels, it declares {len(self.labels)}")
-        for label in self.labels:
-            _check_text(label, f"a label of {where}")
         if len(set(self.labels)) < len(self.labels):
             raise SchemaError(f"{where} declares the same label twice; every label must be different")
 
@@ -65,9 +69,9 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
 
     @classmethod
-    def from_toml(cls, text: str) -> "Schema":
+    def from_toml(cls, text: str | bytes) -> "Schema":
         """A schema from TOML: an `[[attributes]]` table with `name` and `labels` for each attribute."""
-        value = wire.refusing(lambda: tomllib.loads(text), dict, SchemaError, "the schema")
+        value = wire.refusing(lambda: _read_toml(text), dict, SchemaError, "the schema")
         return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
 
     @classmethod
@@ -141,8 +145,20 @@ def code_type(sizes: Iterable[int]) -> np.dtype[Any]:
     return np.min_scalar_type(max(sizes) - 1)
 
 
-def _check_text(text: str, what: str) -> None:
-    if not isinstance(text, str) or not text:
-        raise SchemaError(f"{what} must be a text that is not empty")
+def _read_toml(text: str | bytes) -> dict[str, Any]:
+    decoded = text if isinstance(text, str) else text.decode()
+    return tomllib.loads(decoded.removeprefix(wire.MARK))
+
+
+def normal(text: str) -> str:
+    """A text in Unicode's form NFC: one character for a letter with its accent."""
+    return normalize("NFC", text)
+
+
+def _checked(text: str, what: str) -> str:
+    """A name or label in form NFC, refused if a reader could not see all of it."""
+    if not isinstance(text, str) or not text.strip():
+        raise SchemaError(f"{what} must be a text that is not empty or blank")
     if not wire.is_printable(text):
-        raise SchemaError(f"{what} holds a control character or half of a surrogate pair; use printable text")
+        raise SchemaError(f"{what} holds an invisible character, a control character or half of a surrogate pair")
+    return normal(text)

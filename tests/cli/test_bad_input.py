@@ -204,7 +204,7 @@ def test_a_defect_never_prints_what_went_wrong_in_the_data(
     def broken(*_: object) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr("privtally.tables.csv_table.codes_of", broken)
+    monkeypatch.setattr("privtally.tables.csv_table.code_type", broken)
     outcome = program("privatise", "-p", plan, data, "-o", "r.ndjson", code=70)
     assert "this is a defect (KeyError)" in outcome.err
     assert SECRET not in outcome.out + outcome.err

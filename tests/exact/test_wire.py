@@ -1,12 +1,20 @@
 import hashlib
 import json
 import math
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from privtally.documents.counts_document import load_counts
 
+from privtally.documents.estimate import load_estimate
+from privtally.documents.plan import load_plan
+from privtally.errors import PlanError, PrivtallyError
 from privtally.exact import wire
+from privtally.schema import Schema
 
 # Numbers and their canonical text, from RFC 8785, appendix B.
 RFC_8785 = [
@@ -77,3 +85,36 @@ def test_canonical_json_reads_back_and_is_stable(value: object) -> None:
         return  # half a surrogate pair has no UTF-8
     assert wire.canonical(json.loads(data)) == data
     assert wire.digest(value) == hashlib.sha256(data).hexdigest()
+
+
+class _Document(msgspec.Struct, tag_field="format", tag="test/1"):
+    numbers: list[int | float | dict[str, int]]
+
+
+@pytest.mark.parametrize("number", [str(wire.MAX_INTEGER + 1), str(-wire.MAX_INTEGER - 1), "1" + "0" * 30, "9" * 5_000])
+@pytest.mark.parametrize("place", ["{}", '{{"deep": {}}}'], ids=["shallow", "deep"])
+def test_integers_that_readers_disagree_about_are_refused_wherever_they_stand(number: str, place: str) -> None:
+    text = '{"format": "test/1", "numbers": [1, ' + place.format(number) + "]}"
+    for read in (wire.decode_object, lambda *rest: wire.decode(rest[0], _Document, *rest[1:])):
+        with pytest.raises(PlanError, match="9,007,199,254,740,991"):
+            read(text, PlanError, "it")
+
+
+def test_the_largest_integers_are_read() -> None:
+    text = json.dumps({"format": "test/1", "numbers": [wire.MAX_INTEGER, -wire.MAX_INTEGER, 1e300]})
+    assert wire.decode(text, _Document, PlanError, "it").numbers == [wire.MAX_INTEGER, -wire.MAX_INTEGER, 1e300]
+
+
+@pytest.mark.parametrize("mistake", ["plan.json", "a place/plan.JSON", Path("plan.json"), None])
+def test_a_path_in_place_of_a_documents_content_is_named(mistake: Any) -> None:
+    for load in (load_plan, load_counts, load_estimate, Schema.from_json):
+        with pytest.raises(PrivtallyError, match=r"privtally\.files"):
+            load(mistake)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff".encode()])
+def test_a_byte_order_mark_in_front_is_left_out(mark: str | bytes) -> None:
+    text = '{"format": "test/1", "numbers": []}'
+    data = mark + text if isinstance(mark, str) else mark + text.encode()
+    assert wire.decode(data, _Document, PlanError, "it").numbers == []
+    assert wire.decode_object(data, PlanError, "it")["numbers"] == []

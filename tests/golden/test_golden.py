@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from privtally.documents.counts_document import load_counts
 
 from privtally.collector.estimate import estimate, load_estimate
 from privtally.documents.counts import count
-from privtally.documents.counts_document import load_counts
 from privtally.documents.plan import load_plan
 from privtally.documents.report import check_report, load_report
 from privtally.lab.seed import seeded

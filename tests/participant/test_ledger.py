@@ -10,10 +10,10 @@ import pytest
 
 from privtally.collector.learn.rules import learn
 from privtally.documents.counts import count
-from privtally.documents.plan import design
+from privtally.documents.plan import Plan, design
 from privtally.errors import DocumentError, LedgerError
 from privtally.lab.seed import seeded
-from privtally.participant.ledger import campaign_of
+from privtally.participant.ledger import campaign_of, once
 from privtally.participant.respond import respond
 from privtally.schema import Record
 from tests.support import schema_of
@@ -70,8 +70,9 @@ def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     report = respond(FIRST, RECORD, ledger=ledger, source=seeded(1))
     (entry,) = json.loads(ledger.read_text())["answered"].values()
-    assert entry["codes"] == list(report.codes)
-    assert set(entry) == {"format", "plan", "id", "codes"}
+    assert set(entry) == {"campaign", "report"}
+    assert entry["report"]["codes"] == list(report.codes)
+    assert set(entry["report"]) == {"format", "plan", "id", "codes"}
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"format": "privtally.ledger/1"}', '{"format": "x", "answered": {}}'])
@@ -81,6 +82,42 @@ def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path: Path, text: str) -
     with pytest.raises(LedgerError, match="the ledger"):
         respond(FIRST, RECORD, ledger=ledger)
     assert ledger.read_text() == text
+
+
+def _other_digit(text: str) -> str:
+    return ("0" if text[0] != "0" else "1") + text[1:]
+
+
+@pytest.mark.parametrize("plan", [FIRST, SECOND], ids=["first", "second"])
+def test_one_changed_digit_never_draws_a_second_report(tmp_path: Path, plan: Plan) -> None:
+    ledger = tmp_path / "ledger.json"
+    respond(plan, RECORD, ledger=ledger)
+    whole = json.loads(ledger.read_text())
+    ((key, entry),) = whole["answered"].items()
+    damages = [
+        {_other_digit(key): entry},
+        {key: {**entry, "campaign": _other_digit(key)}},
+        {_other_digit(key): {**entry, "campaign": _other_digit(key)}},
+        {key: {**entry, "report": {**entry["report"], "plan": _other_digit(plan.digest)}}},
+    ]
+    for answered in damages:
+        ledger.write_text(json.dumps({**whole, "answered": answered}))
+        with pytest.raises(LedgerError):
+            respond(plan, RECORD, ledger=ledger)
+
+
+def test_a_ledger_may_be_named_by_a_text(tmp_path: Path) -> None:
+    ledger = str(tmp_path / "ledger.json")
+    report = once(ledger, FIRST, lambda: respond(FIRST, RECORD))
+    assert once(ledger, FIRST, lambda: respond(FIRST, RECORD)) == report
+
+
+def test_a_ledger_behind_a_link_is_one_ledger(tmp_path: Path) -> None:
+    ledger, link = tmp_path / "ledger.json", tmp_path / "link.json"
+    link.symlink_to(ledger)
+    report = respond(FIRST, RECORD, ledger=link)
+    assert link.is_symlink()
+    assert respond(FIRST, RECORD, ledger=ledger) == report
 
 
 def test_a_ledger_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -119,7 +156,7 @@ def test_a_crash_between_spending_and_sending_never_gives_two_reports(tmp_path: 
     done = subprocess.run(command, cwd=root, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert ledger.exists() == (when == "after")
-    spent = json.loads(ledger.read_text())["answered"][FIRST.digest] if when == "after" else None
+    spent = json.loads(ledger.read_text())["answered"][FIRST.digest]["report"] if when == "after" else None
     report = respond(FIRST, RECORD, ledger=ledger)
     if spent is not None:
         assert (report.id, list(report.codes)) == (spent["id"], spent["codes"])

@@ -1,46 +1,70 @@
 """privatise, tally: answers -> reports -> counts."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privtally.cli.console import err, file_size, out, print_json, progress
+from privtally.cli.console import beside, err, file_size, print_json, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
+
+if TYPE_CHECKING:
+    from privtally.schema import Records
 
 
 def privatise(
     data: DataArgument,
     plan: PlanOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
+    keep_order: Annotated[
+        bool,
+        typer.Option(
+            "--keep-order",
+            help="Leave the reports in the order of the rows, so that report 5 is known to be row 5's. "
+            "Without it they are sorted by their random ids.",
+        ),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Turn every row of answers into a private report."""
+    """Turn every row of answers into a private report, in an order that says nothing about the rows."""
     from privtally.exact.source import Stream
-    from privtally.files import read_plan, write_whole
+    from privtally.files import check_output, read_plan, write_whole
     from privtally.participant.respond import respond_many
     from privtally.tables.csv_table import open_table
+    from privtally.tables.sorting import in_order
 
+    check_output(output, [data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
     written = 0
+
+    def lines(batches: "Iterable[Records]") -> Iterator[bytes]:
+        nonlocal written
+        for records in batches:
+            for report in respond_many(the_plan, records, source):
+                yield report.dump() + b"\n"
+            written += len(records)
+
     with open_table(data, the_plan.schema) as table:
         if table.ignored:
             err.print(table.say_ignored())
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
-            for records in table.batches(advance):
-                file.writelines(report.dump() + b"\n" for report in respond_many(the_plan, records, source))
-                written += len(records)
+            by_row = lines(table.batches(advance))
+            file.writelines(by_row if keep_order else in_order(by_row))
+    out = beside(output)
     if json:
         print_json(
-            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
+            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}, out
         )
     else:
         out.print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
 
 
 def tally(
-    reports: Annotated[list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports.")],
+    reports: Annotated[
+        list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")
+    ],
     plan: PlanOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the counts go.")],
     json: JsonFlag = False,
@@ -48,8 +72,10 @@ def tally(
     """Count the reports to a plan, each report id once."""
     from privtally.collector.tally import tally
     from privtally.errors import ReportError
-    from privtally.files import ReportFiles, read_plan, write_bytes
+    from privtally.files import check_output, read_plan, write_bytes
+    from privtally.tables.report_lines import ReportFiles
 
+    check_output(output, [*reports, plan])
     the_plan = read_plan(plan)
     with progress("Tallying", sum(map(file_size, reports))) as advance:
         files = ReportFiles(reports, advance)
@@ -59,6 +85,7 @@ def tally(
             raise ReportError(f"{files.place}: {fault}") from None
     counts = result.counts
     write_bytes(output, counts.dump())
+    out = beside(output)
     if json:
         print_json(
             {
@@ -67,7 +94,8 @@ def tally(
                 "reports": counts.reports,
                 "repeated": result.repeated,
                 "kept": counts.detail,
-            }
+            },
+            out,
         )
     else:
         out.print(

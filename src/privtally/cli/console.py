@@ -1,6 +1,5 @@
 """What commands print with: answers on standard output, everything else on standard error."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +11,18 @@ out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output."""
+def beside(output: Path | None) -> Console:
+    """Where a command speaks: standard error if what it writes takes standard output."""
+    from privtally.files import is_standard_output
+
+    return err if is_standard_output(output) else out
+
+
+def print_json(value: Any, console: Console = out) -> None:
+    """Print a value as JSON."""
     import msgspec
 
-    sys.stdout.write((msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n").decode())
+    console.file.write((msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n").decode())
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli.console import busy, err, out, print_json
+from privtally.cli.console import beside, busy, err, out, print_json
 from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, RuleOption
 from privtally.names import MAX_PIVOT_GUESS
 
@@ -20,12 +20,14 @@ def design(
     """Write the first phase's plan of a campaign."""
     from privtally.cli import words
     from privtally.documents.plan import design
-    from privtally.files import read_schema, write_bytes
+    from privtally.files import check_output, read_schema, write_bytes
 
+    check_output(output, [schema])
     plan = design(read_schema(schema), epsilon, mechanism)
     write_bytes(output, plan.dump())
+    out = beside(output)
     if json:
-        print_json({"output": str(output), **words.summary(plan)})
+        print_json({"output": str(output), **words.summary(plan)}, out)
     else:
         out.print(f"{output}: {words.headline(plan)}")
 
@@ -45,8 +47,9 @@ def learn(
     """Write the second phase's plan, learned from the first phase's counts."""
     from privtally.cli import words
     from privtally.collector.learn.rules import learn
-    from privtally.files import read_counts, read_plan, write_bytes
+    from privtally.files import check_output, read_counts, read_plan, write_bytes
 
+    check_output(output, [plan, counts])
     first = read_plan(plan)
     with busy("Learning"):
         second = learn(
@@ -59,8 +62,9 @@ def learn(
     write_bytes(output, second.dump())
     if phase2_users is None and second.learned is not None and second.learned.phase2_users is not None:
         err.print(f"Assumed {second.learned.phase2_users:,} people in Phase II; say how many with --phase2-users.")
+    out = beside(output)
     if json:
-        print_json({"output": str(output), **words.summary(second)})
+        print_json({"output": str(output), **words.summary(second)}, out)
     else:
         out.print(f"{output}: {words.headline(second)}")
         words.print_learned(second, out)

@@ -9,7 +9,8 @@ from privtally.errors import CampaignError
 from privtally.names import MechanismName, Method, Rule
 
 DataArgument = Annotated[
-    Path, typer.Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels.")
+    Path,
+    typer.Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input."),
 ]
 EpsilonOption = Annotated[float, typer.Option("--epsilon", "-e", help="The privacy budget of each participant.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]

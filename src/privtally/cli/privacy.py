@@ -27,17 +27,18 @@ def audit(
 ) -> None:
     """Say exactly what a report gives away."""
     from privtally.collector.estimate import load_estimate
-    from privtally.files import naming, read_bytes, read_plan, write_bytes
+    from privtally.files import MOST_TABLE_BYTES, check_output, naming, read_bytes, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
     from privtally.privacy.certificate import certify, dump_certificate
 
     if certificate is not None and len(plans) > 1:
         raise DocumentError("--certificate takes one plan at a time")
+    check_output(certificate, [*plans, *([] if frequencies is None else [frequencies])])
     the_plans = [read_plan(path) for path in plans]
     known = None
     if frequencies is not None:
         with naming(frequencies):
-            estimate = load_estimate(read_bytes(frequencies))
+            estimate = load_estimate(read_bytes(frequencies, MOST_TABLE_BYTES))
         known = {name: attribute.frequencies for name, attribute in estimate.attributes.items()}
     with busy("Auditing"):
         result = audit_campaign(the_plans, known)
@@ -61,10 +62,16 @@ def verify(
     certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="Its certificate.")],
 ) -> None:
     """Check a certificate against its plan, by other code than made it; exit code 2 if it is not true."""
-    from privtally.files import read_bytes
+    from privtally.exact import wire
+    from privtally.files import naming, read_bytes
     from privtally.privacy.verify import verify
 
-    verify(read_bytes(plan), read_bytes(certificate))
+    documents = {path: read_bytes(path) for path in (plan, certificate)}
+    with naming(plan):
+        given = wire.decode_object(documents[plan], DocumentError, "the plan").get("format")
+    if given == "privtally.certificate/1":
+        raise DocumentError(f"{plan} is a certificate; swap the arguments: the plan comes first")
+    verify(documents[plan], documents[certificate])
     out.print(f"{certificate} is true of {plan}.")
 
 

@@ -1,19 +1,23 @@
 """estimate: counts -> frequencies."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
-from privtally.cli.console import busy, err, out, print_json
+from privtally.cli.console import beside, busy, err, print_json
 from privtally.cli.options import JsonFlag, MethodOption
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from privtally.collector.estimate import Phase
+
+T = TypeVar("T")
 
 
 class PhaseOptions(TyperCommand):
@@ -29,7 +33,7 @@ class PhaseOptions(TyperCommand):
                 rest.insert(0, word.removeprefix("--phase="))
                 word = "--phase"
             if word == "--phase":
-                if len(rest) < 2 or any(path.startswith("-") for path in rest[:2]):
+                if len(rest) < 2 or any(path.startswith("-") and path != "-" for path in rest[:2]):
                     raise DocumentError("--phase needs two files: --phase PLAN COUNTS")
                 spread += ["--phase", rest.pop(0), "--phase", rest.pop(0)]
             else:
@@ -56,11 +60,13 @@ def estimate(
     """Estimate how frequent every answer is."""
     from privtally.cli import words
     from privtally.collector.estimate import estimate
-    from privtally.files import read_counts, read_plan, write_whole
+    from privtally.files import check_output, read_counts, read_plan, write_whole
     from privtally.plots import estimate as picture
 
-    if output is not None and output.suffix not in (".csv", ".json"):
+    if output is not None and _suffix(output) not in (".csv", ".json"):
         raise DocumentError(f"{output}: an estimate must end in .csv or .json")
+    for path in (output, plot):
+        check_output(path, phase)
     if plot is not None:
         picture.check_picture_path(plot)
     plans = [read_plan(path) for path in phase[::2]]
@@ -74,16 +80,28 @@ def estimate(
     with busy("Estimating"), ExitStack() as stack:
         result = estimate(phases, method)
         if output is not None:
-            table = result.to_csv() if output.suffix == ".csv" else result.dump()
+            table = result.to_csv() if _suffix(output) == ".csv" else result.dump()
             stack.enter_context(write_whole(output)).write(table)
         if plot is not None:
             stack.enter_context(write_whole(plot)).write(picture.render(picture.draw(result), plot))
     for path in filter(None, (output, plot)):
         err.print(f"Written: {path}")
+    _print(result, words.print_estimate, output, json=json)
+
+
+def _suffix(output: Path) -> str:
+    """How the name of an estimate's file ends; what goes to a device, a pipe or standard output is JSON."""
+    from privtally.files import is_stream
+
+    return ".json" if is_stream(output) else output.suffix.lower()
+
+
+def _print(result: T, in_words: Callable[[T, "Console"], None], output: Path | None, *, json: bool) -> None:
+    console = beside(output)
     if json:
-        print_json(result)
+        print_json(result, console)
     else:
-        words.print_estimate(result, out)
+        in_words(result, console)
 
 
 def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
@@ -107,9 +125,6 @@ def _estimate_pair(phases: "list[Phase]", names: tuple[str, str], output: Path |
         result = estimate_pair(phases, *names)
     if output is not None:
         document = msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
-        write_bytes(output, result.to_csv() if output.suffix == ".csv" else document)
+        write_bytes(output, result.to_csv() if _suffix(output) == ".csv" else document)
         err.print(f"Written: {output}")
-    if json:
-        print_json(result)
-    else:
-        words.print_pair(result, out)
+    _print(result, words.print_pair, output, json=json)

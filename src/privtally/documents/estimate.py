@@ -33,19 +33,30 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             raise EstimateError("an attribute needs at least two labels of printable text")
         if not abs(sum(self.frequencies) - 1) < 1e-6 or not min(self.standard_errors) >= 0:
             raise EstimateError("frequencies must sum to 1 and standard errors must not be negative")
-        for bounds in (self.low, self.high):
-            if bounds is not msgspec.UNSET and len(bounds) != len(self.labels):
-                raise EstimateError("an interval must have a beginning and an end for each label")
+        if self.low is msgspec.UNSET and self.high is msgspec.UNSET:
+            return
+        low, high = (() if bound is msgspec.UNSET else bound for bound in (self.low, self.high))
+        if not len(low) == len(high) == len(self.labels):
+            raise EstimateError("an interval must have a beginning and an end for each label")
+        if not all(start <= own <= end for start, own, end in zip(low, self.frequencies, high, strict=True)):
+            raise EstimateError("an interval must contain its frequency")
 
     @classmethod
     def of(
         cls, labels: tuple[str, ...], frequencies: Floats, standard_errors: Floats, *, intervals: bool
     ) -> "AttributeEstimate":
-        """From arrays, with 95 % intervals where the standard errors say all."""
-        reach = NORMAL_95 * standard_errors
-        low, high = (np.clip(bound, 0, 1).tolist() for bound in (frequencies - reach, frequencies + reach))
+        """From arrays, with 95 % intervals where the standard errors say all.
+
+        An interval reaches 1.96 standard errors to each side of its frequency. What lies outside 0 to 1 is cut off, but
+        never the frequency itself, which an unbiased method may put there.
+        """
         parts = (labels, tuple(frequencies.tolist()), tuple(standard_errors.tolist()))
-        return cls(*parts, tuple(low), tuple(high)) if intervals else cls(*parts)
+        if not intervals:
+            return cls(*parts)
+        reach = NORMAL_95 * standard_errors
+        low = np.minimum(frequencies, np.maximum(frequencies - reach, 0))
+        high = np.maximum(frequencies, np.minimum(frequencies + reach, 1))
+        return cls(*parts, tuple(low.tolist()), tuple(high.tolist()))
 
 
 class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar, cast
+from unicodedata import category
 
 import msgspec
 
@@ -23,6 +24,16 @@ T = TypeVar("T")
 
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
+_PATH = re.compile(r"[^{\[\n]{1,4096}\.(?:json|toml|ndjson)", re.IGNORECASE)
+
+MAX_INTEGER = 2**53 - 1
+"""The largest integer in a document: beyond it JSON readers disagree, and with them their digests."""
+
+INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Characters that show nothing although Unicode calls them marks, letters or symbols."""
+
+MARK = "\ufeff"
+"""The byte order mark that some programs put in front of a text."""
 
 
 class _Nothing(msgspec.Struct, tag_field="format", tag="nothing"):
@@ -40,14 +51,21 @@ def decode_line(data: bytes | str, kind: type[T], error: type[PrivtallyError], w
 
 
 def decode(data: bytes | str, kind: type[T], error: type[PrivtallyError], what: str) -> T:
-    """The same for a whole document, in which no key may stand twice."""
+    """The same for a whole document, in which no key may stand twice and no integer exceeds MAX_INTEGER."""
     decode_object(data, error, what)
-    return decode_line(data, kind, error, what)
+    return decode_line(_without_mark(data), kind, error, what)
 
 
 def decode_object(data: bytes | str, error: type[PrivtallyError], what: str) -> dict[str, Any]:
-    """Read one JSON object of any form, refused if a key stands twice in it."""
-    return refusing(lambda: json.loads(data, object_pairs_hook=_unique), dict, error, what)
+    """Read one JSON object of any form; refused if a key stands twice in it or an integer exceeds MAX_INTEGER."""
+    if not isinstance(data, bytes | str) or (isinstance(data, str) and _PATH.fullmatch(data)):
+        raise error(f"{what} must be given as the document's content; functions of privtally.files read a file")
+    text = _without_mark(data)
+    return refusing(lambda: json.loads(text, object_pairs_hook=_unique, parse_int=_bounded), dict, error, what)
+
+
+def _without_mark(data: bytes | str) -> bytes | str:
+    return data.removeprefix(MARK) if isinstance(data, str) else data.removeprefix(MARK.encode())
 
 
 def convert(value: Any, kind: type[T], error: type[PrivtallyError], what: str) -> T:
@@ -61,8 +79,8 @@ def refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError]
         value = read()
     except msgspec.ValidationError as fault:
         raise error(f"{what} is refused: {fault}") from None
-    except _RepeatedKeyError:
-        raise error(f"{what} is refused: a key stands twice in one object") from None
+    except _NotInDocumentsError as fault:
+        raise error(f"{what} is refused: {fault}") from None
     except (msgspec.DecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as fault:
         raise error(f"{what} is not well-formed (is it truncated?): {fault}") from None
     except (ValueError, RecursionError):  # no Unicode, endless digits, endless nesting
@@ -72,15 +90,21 @@ def refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError]
     return value
 
 
-class _RepeatedKeyError(ValueError):
-    pass
+class _NotInDocumentsError(ValueError):
+    """Something that JSON allows and documents do not."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     unique = dict(pairs)
     if len(unique) < len(pairs):
-        raise _RepeatedKeyError
+        raise _NotInDocumentsError("a key stands twice in one object")
     return unique
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 17 or abs(value := int(digits)) > MAX_INTEGER:
+        raise _NotInDocumentsError(f"an integer in it is out of range, which ends at {MAX_INTEGER:,}")
+    return value
 
 
 def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
@@ -90,8 +114,10 @@ def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
 
 
 def is_printable(text: str) -> bool:
-    """Whether a text holds neither control characters nor halves of surrogate pairs."""
-    return not any(ord(char) < 32 or 127 <= ord(char) < 160 or 0xD800 <= ord(char) < 0xE000 for char in text)
+    """Whether every character shows: none controls the text or its direction, has no width or is half a pair."""
+    if text.isascii():
+        return text.isprintable()
+    return not any(category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") or char in INVISIBLE for char in text)
 
 
 def canonical(value: Any) -> bytes:

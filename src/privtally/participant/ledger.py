@@ -1,4 +1,4 @@
-"""The participant's own record of what was answered: a file that lets one campaign be answered once.
+"""The participant's own record of what was answered: a file that lets every plan be answered once.
 
 A report is written to the ledger, and is on disk, before anybody sees it. A crash between writing and sending therefore
 costs nothing: asking again gives the same report, to be sent again. It never gives a second one, whatever the answers
@@ -6,66 +6,128 @@ are by then. The ledger holds private reports only.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+from filelock import FileLock
 
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import DocumentError, LedgerError
 from privtally.exact import wire
-from privtally.files import naming, open_binary, write_bytes
+from privtally.files import MOST_BYTES, naming, open_binary, write_bytes
+
+
+class SameSurveyWarning(UserWarning):
+    """A participant answers another campaign with questions that were answered before: the budgets add up."""
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The reports to one campaign, and what its first answer agreed to; its key in the ledger repeats the campaign."""
+
+    campaign: str
+    schema: str
+    epsilon: float
+    answers: int
+    reports: tuple[Report, ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> "_Entry":
+        """A campaign that was not answered yet."""
+        schema = wire.digest(msgspec.to_builtins(plan.schema))
+        return cls(plan.campaign_id, schema, plan.epsilon, plan.answers, ())
+
+    def agrees(self, other: "_Entry") -> bool:
+        """Whether both ask the same questions with the same budget and number of answers."""
+        return (self.schema, self.epsilon, self.answers) == (other.schema, other.epsilon, other.answers)
+
+    def with_report(self, report: Report) -> "_Entry":
+        """The entry with one more report."""
+        return msgspec.structs.replace(self, reports=(*self.reports, report))
 
 
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
-    answered: dict[str, Report]
+    answered: dict[str, _Entry]
+
+    def __post_init__(self) -> None:
+        plans = [report.plan for entry in self.answered.values() for report in entry.reports]
+        if any(key != entry.campaign or len(entry.reports) > entry.answers for key, entry in self.answered.items()):
+            raise LedgerError("an entry contradicts its key or its number of answers; restore the ledger from a copy")
+        if len(set(plans)) < len(plans):
+            raise LedgerError("a plan is answered twice; restore the ledger from a copy")
 
 
-def once(ledger: Path, plan: Plan, make: Callable[[], Report]) -> Report:
-    """The participant's one report to a campaign: made now, or the same one again if it was made before."""
-    with _locked(ledger):
-        answered = _read(ledger)
-        campaign = plan.campaign_id
-        known = answered.get(campaign)
-        if known is None:
-            report = make()
-            _write(ledger, {**answered, campaign: report})
-            return report
-    if known.plan != plan.digest:
-        raise LedgerError("you have answered another phase of this campaign; a second answer would double the budget")
-    return known
+def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> Report:
+    """The participant's report to a plan: made now, or the same one again if it was made before.
+
+    A campaign is answered as often as its first plan says and no more.
+    """
+    path = Path(ledger)
+    with _locked(path):
+        answered = _read(path)
+        asked = _Entry.of(plan)
+        entry = answered.get(plan.campaign_id, asked)
+        known = next((report for report in entry.reports if report.plan == plan.digest), None)
+        if known is not None:
+            return known
+        _check(path, plan, asked, answered)
+        report = make()
+        _write(path, {**answered, plan.campaign_id: entry.with_report(report)})
+        return report
 
 
-def _read(path: Path) -> dict[str, Report]:
+def _check(path: Path, plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
+    """Refuse an answer that the campaign's first plan does not allow; warn of the same survey under another name."""
+    if any(report.plan == plan.digest for entry in answered.values() for report in entry.reports):
+        raise LedgerError(f"{path}: this plan is answered under another campaign; restore the ledger from a copy")
+    entry = answered.get(plan.campaign_id)
+    if entry is None:
+        if any(other.schema == asked.schema for other in answered.values()):
+            warnings.warn(
+                "you have answered another campaign with the same questions; both budgets add up",
+                SameSurveyWarning,
+                stacklevel=2,
+            )
+        return
+    if not entry.agrees(asked):
+        raise LedgerError("the plan differs from the campaign that you answered in its questions, budget or answers")
+    if len(entry.reports) >= entry.answers:
+        raise LedgerError(
+            f"you have answered this campaign {len(entry.reports)} times, as often as its first plan allows; "
+            "one more answer would exceed the budget"
+        )
+
+
+def _read(path: Path) -> dict[str, _Entry]:
     if not path.exists():
         return {}
     with open_binary(path) as file, naming(path):
-        return wire.decode(file.read(), _Ledger, LedgerError, "the ledger").answered
+        return wire.decode(file.read(MOST_BYTES), _Ledger, LedgerError, "the ledger").answered
 
 
-def _write(path: Path, answered: dict[str, Report]) -> None:
+def _write(path: Path, answered: dict[str, _Entry]) -> None:
     write_bytes(path, msgspec.json.format(msgspec.json.encode(_Ledger(answered)), indent=1) + b"\n")
-    # The name is on disk only once its directory is.
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    if os.name == "posix":  # where a name is on disk only once its directory is
+        directory = os.open(path.resolve().parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """One process at a time; the lock goes with the process, however that ends."""
-    import fcntl  # not on every system, and needed for ledgers alone
-
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise DocumentError(f"cannot write {path}: there is no directory {target.parent}")
+    lock = FileLock(target.with_name(f".{target.name}.lock"), mode=0o600)
     try:
-        lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        held = lock.acquire()
     except OSError as fault:
         raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with held:
         yield
-    finally:
-        os.close(lock)

@@ -9,7 +9,7 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Report, Reports
 from privtally.errors import LedgerError, RecordError
 from privtally.exact.source import Source, SystemSource
-from privtally.participant.ledger import once
+from privtally.participant.ledger import answer_once
 from privtally.schema import Record, Records, Schema, code_type
 
 MOST_EPSILON = 4.0
@@ -39,13 +39,13 @@ def respond(
     record: Record,
     source: Source | None = None,
     *,
-    ledger: Path | None = None,
+    ledger: str | Path | None = None,
     most_epsilon: float = MOST_EPSILON,
 ) -> Report:
     """The report of one participant, by the operating system's randomness unless told otherwise.
 
     The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
-    sizes. With a ledger a campaign is answered once: asked again, the same report comes back, whatever the record is.
+    sizes. With a ledger a plan is answered once: asked again, the same report comes back, whatever the record is.
     """
     if not plan.total_epsilon <= most_epsilon:
         raise LedgerError(
@@ -59,7 +59,7 @@ def respond(
         (report,) = respond_many(plan, records, source or SystemSource())
         return report
 
-    return make() if ledger is None else once(ledger, plan, make)
+    return make() if ledger is None else answer_once(ledger, plan, make)
 
 
 def respond_many(plan: Plan, records: Records, source: Source) -> Reports:

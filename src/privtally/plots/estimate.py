@@ -6,7 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privtally.documents.estimate import Estimate
+import msgspec
+
+from privtally.documents.estimate import AttributeEstimate, Estimate
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -16,7 +18,10 @@ ESTIMATE_COLOUR, TRUTH_COLOUR, GRID_COLOUR = "#1f5a8a", "#d98c21", "#d9d9d9"
 SUFFIXES = (".png", ".svg")
 MOST_LABELS = 40
 """More labels than this in one attribute cannot be told apart in a picture; the most frequent ones are drawn."""
-
+DOTS_AN_INCH = 150
+MOST_INCHES, FOOT = 80.0, 0.9
+"""A picture is at most 12,000 pixels tall; its title and legend take FOOT of it."""
+MOST_COLUMNS, PANEL_WIDTH = 3, 5.0
 
 HOW_TO_INSTALL = "pictures need matplotlib; install it with: pip install 'privtally[plot]'"
 
@@ -28,7 +33,7 @@ def available() -> bool:
 
 def check_picture_path(path: Path) -> None:
     """Refuse a picture that cannot be drawn, before any work is done."""
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise DocumentError(f"{path}: a picture must end in {' or '.join(SUFFIXES)}")
     if not available():
         raise DocumentError(HOW_TO_INSTALL)
@@ -38,13 +43,14 @@ def check_picture_path(path: Path) -> None:
 
 def render(figure: "Figure", path: Path) -> bytes:
     """A figure as the bytes of a .png or .svg file."""
+    suffix = path.suffix.lower()
     # No date in the file: the same figure gives the same bytes.
-    metadata: dict[str, Any] = {"Date": None} if path.suffix == ".svg" else {}
+    metadata: dict[str, Any] = {"Date": None} if suffix == ".svg" else {}
     import matplotlib as mpl
 
     room = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "privtally"}):
-        figure.savefig(room, format=path.suffix[1:], dpi=150, metadata=metadata)
+        figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=metadata)
     return room.getvalue()
 
 
@@ -54,35 +60,45 @@ def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None)
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}):
-        count = len(estimate.attributes)
-        columns = min(count, 2)
-        rows = -(-count // columns)
-        shown = [min(len(attribute.labels), MOST_LABELS) for attribute in estimate.attributes.values()]
-        figure = Figure(figsize=(5 * columns, rows * max(2.0, 0.8 + 0.4 * max(shown)) + 0.9), layout="constrained")
+        names = list(estimate.attributes)
+        columns, rows, height = _grid([len(attribute.labels) for attribute in estimate.attributes.values()])
+        drawn = names[: rows * columns]
+        figure = Figure(figsize=(PANEL_WIDTH * columns, rows * height + FOOT), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
-        for panel, name in zip(panels, estimate.attributes, strict=False):
-            _draw_attribute(panel, estimate, name, None if truth is None else truth[name])
-        for panel in panels[count:]:
+        for panel, name in zip(panels, drawn, strict=False):
+            _draw_attribute(panel, estimate.attributes[name], name, None if truth is None else truth[name])
+        for panel in panels[len(drawn) :]:
             panel.set_axis_off()
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-        figure.suptitle(_title(estimate), fontsize=11)
-        # Text is laid out while the fonts above are in force.
+        left_out = "" if len(drawn) == len(names) else f"\nthe first {len(drawn)} of {len(names)} attributes"
+        figure.suptitle(_title(estimate) + left_out, fontsize=11)
+        # Text is laid out once, while the fonts above are in force.
         figure.canvas.draw()
+        figure.set_layout_engine("none")
     return figure
 
 
-def _draw_attribute(panel: Any, estimate: Estimate, name: str, truth: Sequence[float] | None) -> None:
-    attribute = estimate.attributes[name]
+def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
+    """How many columns and rows of panels there are, and how many inches a row is tall.
+
+    Two columns if they are not too tall, else more, and at last fewer rows than there are attributes.
+    """
+    height = max(2.0, 0.8 + 0.4 * min(max(sizes), MOST_LABELS))
+    most_rows = int((MOST_INCHES - FOOT) / height)
+    columns = min(max(min(len(sizes), 2), -(-len(sizes) // most_rows)), MOST_COLUMNS)
+    return columns, min(-(-len(sizes) // columns), most_rows), height
+
+
+def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: Sequence[float] | None) -> None:
     order = sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS]
     order.sort()
     places = range(len(order))
     percent = [100 * attribute.frequencies[code] for code in order]
-    errors = [196 * attribute.standard_errors[code] for code in order]
+    to_each_side, what = _errors(attribute)
+    errors = [[100 * side[code] for code in order] for side in to_each_side]
     panel.barh(places, percent, height=0.55, color=ESTIMATE_COLOUR, alpha=0.35, label="estimate")
-    panel.errorbar(
-        percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label="95 % interval"
-    )
+    panel.errorbar(percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label=what)
     if truth is not None:
         panel.plot(
             [100 * truth[code] for code in order], places, "D", color=TRUTH_COLOUR, markersize=6,
@@ -99,6 +115,18 @@ def _draw_attribute(panel: Any, estimate: Estimate, name: str, truth: Sequence[f
     panel.set_axisbelow(True)
     panel.axvline(0, color="black", linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def _errors(attribute: AttributeEstimate) -> tuple[tuple[Sequence[float], Sequence[float]], str]:
+    """How far an error bar reaches to the left and to the right of each frequency, and what it shows.
+
+    That is the estimate's own interval, or the standard error where the estimate has a bias and so no interval.
+    """
+    if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
+        return (attribute.standard_errors, attribute.standard_errors), "± s.e., without the bias"
+    left = [own - low for own, low in zip(attribute.frequencies, attribute.low, strict=True)]
+    right = [high - own for own, high in zip(attribute.frequencies, attribute.high, strict=True)]
+    return (left, right), "95 % interval"
 
 
 def _title(estimate: Estimate) -> str:

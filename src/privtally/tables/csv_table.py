@@ -3,18 +3,48 @@
 import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from privtally.errors import DocumentError, RecordError
-from privtally.files import Advance, open_binary, silently
-from privtally.participant.respond import codes_of
-from privtally.schema import Records, Schema, code_type
+from privtally.files import Advance, open_binary, position, silently
+from privtally.schema import Attribute, Records, Schema, code_type, normal
 
 _BATCH = 1 << 16
+
+MOST_LINE_BYTES = 1 << 26
+"""No line and no field is longer; a file without line ends is refused instead of read to its end."""
+
+MOST_NAMED, MOST_LETTERS = 10, 40
+"""How many bad rows or columns a message names, and how much of a column's name it quotes."""
+
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+@dataclass
+class _BadRows:
+    """The rows that do not fit the schema: how many, and what is wrong with the first ones."""
+
+    path: Path
+    found: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, line: int, reason: str) -> None:
+        self.found += 1
+        if len(self.first) < MOST_NAMED:
+            self.first.append(f"line {line}: {reason}")
+
+    def refuse(self) -> None:
+        """Raise an error about them all, if there are any."""
+        if self.found:
+            rest = self.found - len(self.first)
+            rows = "1 row does" if self.found == 1 else f"{self.found:,} rows do"
+            more = f"; and {rest:,} more" if rest else ""
+            raise RecordError(f"{self.path}, {'; '.join(self.first)}{more} ({rows} not fit the schema)")
 
 
 @dataclass(frozen=True)
@@ -34,26 +64,34 @@ class CsvTable:
 
     def say_ignored(self) -> str:
         """A sentence about the ignored columns."""
-        names = ", ".join(repr(name) for name in self.ignored)
         if len(self.ignored) == 1:
-            return f"Ignored column {names}: the schema does not name it."
-        return f"Ignored columns {names}: the schema does not name them."
+            return f"Ignored column {_names(self.ignored)}: the schema does not name it."
+        return f"Ignored columns {_names(self.ignored)}: the schema does not name them."
 
     def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        """The records, some ten thousand at a time; `advance` hears how many bytes have been read."""
+        """The records, some ten thousand at a time; `advance` hears how many bytes have been read.
+
+        After a row that does not fit, no more records come, but every row is checked before the table is refused.
+        """
         batch: list[list[int]] = []
+        bad = _BadRows(self.path)
         found = False
         for number, row in self.rows:
-            if not row:
+            if not row and self.width > 1:  # an empty line; in a single column it is a blank answer
                 continue
             found = True
-            batch.append(self._codes(number, row))
+            codes = self._codes(row or [""])
+            if isinstance(codes, str):
+                bad.add(number, codes)
+            elif not bad.found:
+                batch.append(codes)
             if len(batch) == _BATCH:
                 yield self._records(batch)
-                advance(self._position())
+                advance(position(self.file))
                 batch.clear()
         if not found:
             raise RecordError(f"{self.path} has a header but no rows")
+        bad.refuse()
         if batch:
             yield self._records(batch)
 
@@ -61,43 +99,70 @@ class CsvTable:
         """All records at once."""
         return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
 
-    def _codes(self, number: int, row: Sequence[str]) -> list[int]:
+    def _codes(self, row: Sequence[str]) -> list[int] | str:
+        """A row's codes, or what is wrong with it, without quoting it."""
         if len(row) != self.width:
-            raise RecordError(f"{self.path}, line {number}: {len(row)} fields where the header has {self.width}")
+            return f"{len(row):,} fields where the header has {self.width:,}"
+        answers = [row[place] for place in self.positions]
         try:
-            return codes_of(self.schema, [row[position] for position in self.positions])
-        except RecordError as fault:
-            raise RecordError(f"{self.path}, line {number}: {fault}") from None
+            return _look_up(self.schema, answers)
+        except KeyError:  # only then is it worth looking at how the answers were typed
+            answers = list(map(normal, answers))
+        for attribute, answer in zip(self.schema.attributes, answers, strict=True):
+            if answer not in attribute.code_of:
+                return _wrong(attribute, blank=not answer.strip())
+        return _look_up(self.schema, answers)
 
     def _records(self, batch: list[list[int]]) -> Records:
         return Records(self.schema, np.array(batch, dtype=code_type(self.schema.sizes)))
 
-    def _position(self) -> int:
-        return self.file.tell() if self.file.seekable() else 0
+
+def _look_up(schema: Schema, answers: Sequence[str]) -> list[int]:
+    return [attribute.code_of[answer] for attribute, answer in zip(schema.attributes, answers, strict=True)]
+
+
+def _wrong(attribute: Attribute, *, blank: bool) -> str:
+    """What is wrong with an answer, without quoting it."""
+    if blank:
+        return f"attribute '{attribute.name}' is blank"
+    return f"attribute '{attribute.name}' has a value that is none of its {attribute.size:,} declared labels"
 
 
 @contextmanager
 def open_table(path: Path, schema: Schema) -> Iterator[CsvTable]:
     """Open a CSV file and fit its header to a schema."""
     with open_binary(path) as file:
-        rows = _rows(file, path)
-        _, header = next(rows, (0, None))
-        if header is None:
+        lines = _lines(file, path)
+        first = next(lines, None)
+        if first is None:
             raise DocumentError(f"{path} is empty")
-        missing = [name for name in schema.names if name not in header]
+        _check_delimiter(path, schema, first)
+        rows = _rows(chain([first], lines), path)
+        header = [normal(name) for name in next(rows)[1]]
+        missing = [name for name in schema.names if name not in set(header)]
         if missing:
-            names = ", ".join(repr(name) for name in missing)
-            raise RecordError(f"{path} has no column {names}; its header must name it")
+            raise RecordError(f"{path} has no column {_names(missing)}; its header must name it")
         twice = [name for name in schema.names if header.count(name) > 1]
         if twice:
             raise RecordError(f"{path} has the column {twice[0]!r} twice")
-        ignored = tuple(name for name in header if name not in schema.names)
+        ignored = tuple(name for name in header if name not in set(schema.names))
         yield CsvTable(path, schema, len(header), tuple(map(header.index, schema.names)), ignored, file, rows)
 
 
-def _rows(file: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
+    """Refuse a header whose columns are separated by something else than commas."""
+    if set(header.rstrip("\r\n").split(",")) & set(schema.names):
+        return
+    for delimiter, name in _DELIMITERS.items():
+        cells = {normal(cell.strip().strip('"')) for cell in header.split(delimiter)}
+        if len(cells) > 1 and cells & set(schema.names):
+            raise RecordError(f"{path}: its columns seem to be separated by {name}; save it with commas between them")
+
+
+def _rows(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the number of the line that each ends on."""
-    reader = csv.reader(_lines(file, path), strict=True)
+    csv.field_size_limit(MOST_LINE_BYTES)
+    reader = csv.reader(lines, strict=True)
     while True:
         try:
             row = next(reader)
@@ -109,7 +174,9 @@ def _rows(file: BinaryIO, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
-    for number, raw in enumerate(file, start=1):
+    for number, raw in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
+        if len(raw) == MOST_LINE_BYTES:
+            raise RecordError(f"{path}, line {number}: longer than {MOST_LINE_BYTES >> 20} MiB; is this a CSV file?")
         line = _decoded(raw)
         if line is None:
             raise RecordError(f"{path}, line {number}: the text is not UTF-8")
@@ -122,3 +189,10 @@ def _decoded(raw: bytes) -> str | None:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def _names(names: Sequence[str]) -> str:
+    """Columns' names for a message, which a table of thousands must not flood."""
+    shown = [repr(name if len(name) <= MOST_LETTERS else name[:MOST_LETTERS] + "…") for name in names[:MOST_NAMED]]
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")

@@ -1,0 +1,116 @@
+"""Commands in a pipeline of the shell: pipes, devices, standard input and output."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program
+from tests.cli.test_bad_input import refused
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def plan(program: Program, schema: Path) -> Path:
+    program("design", schema, "-e", 1, "-m", "spl", "-o", "plan.json")
+    return Path("plan.json")
+
+
+@pytest.fixture
+def reports(program: Program, plan: Path, data: Path) -> Path:
+    program("privatise", "-p", plan, data, "-o", "r.ndjson")
+    return Path("r.ndjson")
+
+
+def privtally(*words: str | Path, given: bytes = b"", stdout: int = subprocess.PIPE) -> tuple[bytes, bytes]:
+    """What a process of its own writes to its standard output and standard error."""
+    command = [sys.executable, "-m", "privtally", *map(str, words)]
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        command, input=given, stdout=stdout, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_reports_come_through_a_pipe(plan: Path, reports: Path, name: str) -> None:
+    said, _ = privtally("tally", "-p", plan, name, "-o", "c.json", "--json", given=reports.read_bytes() * 40)
+    assert json.loads(said)["reports"] == 300
+    assert json.loads(said)["repeated"] == 300 * 39
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_answers_and_plans_come_through_a_pipe(plan: Path, data: Path, name: str) -> None:
+    said, _ = privtally("privatise", "-p", plan, name, "-o", "r.ndjson", "--json", given=data.read_bytes())
+    assert json.loads(said)["reports"] == 300
+    privtally("privatise", "-p", name, data, "-o", "r.ndjson", given=plan.read_bytes())
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_output_goes_to_standard_output_and_the_summary_beside_it(plan: Path, data: Path, name: str) -> None:
+    lines, said = privtally("privatise", "-p", plan, data, "-o", name)
+    assert len(lines.splitlines()) == 300
+    assert b"300" in said
+    counts, said = privtally("tally", "-p", plan, "-", "-o", name, "--json", given=lines)
+    assert json.loads(counts)["format"] == "privtally.counts/1"
+    assert json.loads(said)["reports"] == 300
+    Path("c.json").write_bytes(counts)
+    estimate, said = privtally("estimate", "--phase", plan, "c.json", "-o", name)
+    assert json.loads(estimate)["format"] == "privtally.estimate/1"
+    assert b"smokes" in said
+    assert not Path("-").exists()
+
+
+def test_standard_output_that_is_a_file_is_written_and_not_replaced(plan: Path, schema: Path) -> None:
+    with Path("out.json").open("wb") as file:
+        before = os.fstat(file.fileno()).st_ino
+        privtally("design", schema, "-e", "1", "-m", "spl", "-o", "/dev/stdout", stdout=file.fileno())
+    assert Path("out.json").stat().st_ino == before
+    assert json.loads(Path("out.json").read_bytes())["format"] == "privtally.plan/1"
+
+
+def test_an_output_that_is_an_input_is_refused(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
+    plan, counts = "job/plan-1.json", "job/counts-1.json"
+    Path("link").symlink_to(data)
+    for words in (
+        ("design", schema, "-e", 1, "-m", "spl", "-o", schema),
+        ("privatise", "-p", plan, data, "-o", data),
+        ("privatise", "-p", plan, data, "-o", "link"),
+        ("privatise", "-p", plan, data, "-o", plan),
+        ("tally", "-p", plan, "job/reports-1.ndjson", "-o", "job/reports-1.ndjson"),
+        ("learn", "-p", plan, "-c", counts, "-o", counts),
+        ("estimate", "--phase", plan, counts, "-o", counts),
+        ("audit", plan, "--certificate", plan),
+    ):
+        assert "input" in refused(program, *words)
+
+
+@pytest.mark.parametrize("command", ["privatise", "tally"])
+@pytest.mark.parametrize(("content", "kind"), [(b"PAR1\x15", "Parquet"), (gzip.compress(b"x"), "gzip")])
+def test_files_of_other_kinds_are_named(program: Program, plan: Path, command: str, content: bytes, kind: str) -> None:
+    Path("other").write_bytes(content)
+    assert kind in refused(program, command, "-p", plan, "other", "-o", "x")
+
+
+@pytest.mark.parametrize("command", ["privatise", "tally"])
+def test_endless_input_is_refused(program: Program, plan: Path, command: str) -> None:
+    assert "MiB" in refused(program, command, "-p", plan, "/dev/zero", "-o", "x")
+    assert "MiB" in refused(program, command, "-p", "/dev/zero", "gone", "-o", "x")
+
+
+def test_a_byte_order_mark_before_reports_is_left_out(program: Program, plan: Path, reports: Path) -> None:
+    Path("marked.ndjson").write_bytes("\ufeff".encode() + reports.read_bytes())
+    assert program("tally", "-p", plan, "marked.ndjson", "-o", "c.json", "--json").json()["reports"] == 300
+
+
+def test_swapped_arguments_of_verify_are_named(program: Program, plan: Path) -> None:
+    program("audit", plan, "--certificate", "c.json")
+    program("verify", plan, "c.json")
+    assert "swap" in refused(program, "verify", "c.json", plan)

@@ -1,0 +1,43 @@
+"""Intervals of an estimate: one definition, and each contains its own estimate."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privtally.documents.estimate import NORMAL_95, AttributeEstimate
+from privtally.errors import EstimateError
+
+
+def interval(frequency: float, error: float) -> tuple[float, float]:
+    both, errors = np.array([frequency, 1 - frequency]), np.array([error, error])
+    estimate = AttributeEstimate.of(("a", "b"), both, errors, intervals=True)
+    assert isinstance(estimate.low, tuple)
+    assert isinstance(estimate.high, tuple)
+    return estimate.low[0], estimate.high[0]
+
+
+@given(st.floats(-3, 4), st.floats(0, 3))
+def test_an_interval_contains_its_estimate_and_is_cut_at_the_ends_of_the_possible(
+    frequency: float, error: float
+) -> None:
+    low, high = interval(frequency, error)
+    assert low <= frequency <= high
+    assert low >= min(0, frequency)
+    assert high <= max(1, frequency)
+    assert high - low <= 2 * NORMAL_95 * error + 1e-12
+
+
+def test_an_interval_reaches_as_far_as_the_standard_errors_say() -> None:
+    assert interval(0.5, 0.1) == pytest.approx((0.5 - 0.1 * NORMAL_95, 0.5 + 0.1 * NORMAL_95))
+    assert interval(0.1, 0.1) == pytest.approx((0, 0.1 + 0.1 * NORMAL_95))
+    assert interval(-0.5, 0.1) == pytest.approx((-0.5, -0.5 + 0.1 * NORMAL_95))
+    assert interval(1.2, 0.5) == pytest.approx((1.2 - 0.5 * NORMAL_95, 1.2))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [((0.6, 0.2), (0.7, 0.6)), ((0.1, 0.1), (0.4, 0.6)), ((0.1,), (0.6,)), ((0.1, 0.1), ())]
+)
+def test_intervals_that_miss_their_frequency_are_refused(low: tuple[float, ...], high: tuple[float, ...]) -> None:
+    with pytest.raises(EstimateError):
+        AttributeEstimate(("a", "b"), (0.5, 0.5), (0.1, 0.1), low, high)

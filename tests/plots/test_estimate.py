@@ -1,0 +1,88 @@
+"""The picture of an estimate: the same intervals as in its table, and a size that can be looked at."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.image import imread
+
+from privtally.plots.estimate import DOTS_AN_INCH, FOOT, _grid, check_picture_path, draw, render
+
+
+def estimate_of(
+    attributes: dict[str, tuple[list[float], list[float]]], *, biased: bool = False, size: int = 2
+) -> Estimate:
+    used = PhaseUsed(phase=1, mechanism="spl", epsilon=1.0, reports=100, plan="0" * 64, counts="1" * 64)
+    return Estimate(
+        attributes={
+            name: AttributeEstimate.of(
+                tuple(f"a{code}" for code in range(len(frequencies))),
+                np.array(frequencies),
+                np.array(errors),
+                intervals=not biased,
+            )
+            for name, (frequencies, errors) in attributes.items()
+        },
+        method="paper" if biased else "unbiased",
+        biased=biased,
+        notes=(),
+        provenance=Provenance(campaign="spl", phases=(used,), software="tests"),
+    )
+
+
+def bars(panel: Axes) -> list[tuple[float, float]]:
+    """Where the error bars of a panel begin and end, in percent."""
+    (container,) = (box for box in panel.containers if isinstance(box, ErrorbarContainer))
+    (lines,) = container.lines[2]
+    return [(float(line[0, 0]), float(line[1, 0])) for line in lines.get_segments()]
+
+
+def test_a_picture_shows_the_intervals_of_the_estimate() -> None:
+    estimate = estimate_of({"q": ([-0.5, 0.4, 1.1], [0.1, 0.3, 0.02])})
+    attribute = estimate.attributes["q"]
+    assert isinstance(attribute.low, tuple)
+    assert isinstance(attribute.high, tuple)
+    (panel,) = draw(estimate).axes
+    for found, low, high in zip(bars(panel), attribute.low, attribute.high, strict=True):
+        assert found == pytest.approx((100 * low, 100 * high))
+
+
+def test_a_biased_estimate_shows_its_standard_errors_and_no_interval() -> None:
+    (panel,) = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}, biased=True)).axes
+    assert bars(panel) == [pytest.approx((50, 70)), pytest.approx((20, 60))]
+    assert not any("95" in label for label in panel.get_legend_handles_labels()[1])
+
+
+@pytest.mark.parametrize("attributes", [1, 2, 3, 78, 79, 117, 300, 10_000])
+@pytest.mark.parametrize("labels", [2, 5, 40, 60_000])
+def test_a_grid_has_as_many_panels_as_fit(attributes: int, labels: int) -> None:
+    columns, rows, height = _grid([2] * (attributes - 1) + [labels])
+    assert (rows * height + FOOT) * DOTS_AN_INCH <= 12_000
+    assert rows * columns >= min(attributes, 12)
+    assert (rows - 1) * columns < attributes
+
+
+@pytest.mark.parametrize(("attributes", "labels"), [(1, 2), (5, 2), (13, 40)])
+def test_a_picture_is_never_taller_than_can_be_looked_at(attributes: int, labels: int) -> None:
+    one = ([1 / labels] * labels, [0.01] * labels)
+    figure = draw(estimate_of({f"q{own}": one for own in range(attributes)}))
+    assert figure.get_figheight() * 150 <= 12_000
+    drawn = sum(bool(panel.has_data()) for panel in figure.axes)
+    title = figure.get_suptitle()
+    assert drawn == attributes or f"{drawn} of {attributes}" in title
+    assert (drawn < attributes) == (attributes == 13)
+
+
+def test_suffixes_in_capitals_are_known() -> None:
+    check_picture_path(Path("x.PNG"))
+    figure = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}))
+    assert imread(io.BytesIO(render(figure, Path("x.PNG"))), "png").size
+    assert b"<svg" in render(figure, Path("x.SVG"))
