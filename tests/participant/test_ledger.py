@@ -4,22 +4,25 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from privtally.collector.learn.rules import learn
-from privtally.documents.counts import count
+from privtally.collector.learn import learn
+from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design
 from privtally.errors import DocumentError, LedgerError
 from privtally.lab.seed import seeded
-from privtally.participant.ledger import campaign_of, once
+from privtally.participant.ledger import SameSurveyWarning, answer_once
 from privtally.participant.respond import respond
 from privtally.schema import Record
-from tests.support import schema_of
+from tests.support import first_plan
 
-FIRST = design(schema_of((3, 3)), 1.0, "corr-rr")
-SECOND = learn(FIRST, count(FIRST, np.random.default_rng(0).integers(0, 3, (40, 2), dtype=np.uint8)))
+FIRST = first_plan((3, 3), 1.0, "corr-rr")
+COUNTS = count(FIRST, np.random.default_rng(0).integers(0, 3, (40, 2), dtype=np.uint8))
+SECOND = learn([(FIRST, COUNTS)])
 RECORD = Record((2, 0))
 
 
@@ -33,9 +36,9 @@ def test_a_campaign_is_answered_once_and_the_same_report_is_sent_again(tmp_path:
 
 def test_another_phase_of_the_same_campaign_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    assert campaign_of(SECOND) == campaign_of(FIRST)
+    assert SECOND.campaign_id == FIRST.campaign_id
     respond(FIRST, RECORD, ledger=ledger)
-    with pytest.raises(LedgerError, match="another phase of this campaign"):
+    with pytest.raises(LedgerError, match="1 times"):
         respond(SECOND, RECORD, ledger=ledger)
     other = tmp_path / "other.json"
     report = respond(SECOND, RECORD, ledger=other)
@@ -46,7 +49,7 @@ def test_another_phase_of_the_same_campaign_is_refused(tmp_path: Path) -> None:
 
 def test_other_campaigns_are_separate(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    other = design(schema_of((3, 3)), 2.0, "spl")
+    other = first_plan((3, 2), 2.0)
     one, two = respond(FIRST, RECORD, ledger=ledger), respond(other, RECORD, ledger=ledger)
     assert one.plan != two.plan
     assert respond(FIRST, RECORD, ledger=ledger) == one
@@ -55,13 +58,13 @@ def test_other_campaigns_are_separate(tmp_path: Path) -> None:
 
 def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    greedy = design(schema_of((3, 3)), 5.0, "spl")
-    with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
+    greedy = first_plan((3, 3), 5.0)
+    with pytest.raises(LedgerError, match=r"5.*4"):
         respond(greedy, RECORD, ledger=ledger)
     assert not ledger.exists()
-    with pytest.raises(LedgerError, match="budget of 5, you allow 4"):
+    with pytest.raises(LedgerError, match=r"5.*4"):
         respond(greedy, RECORD)
-    with pytest.raises(LedgerError, match="you allow nan"):
+    with pytest.raises(LedgerError, match="nan"):
         respond(greedy, RECORD, most_epsilon=float("nan"))
     assert respond(greedy, RECORD, ledger=ledger, most_epsilon=5.0).plan == greedy.digest
 
@@ -70,9 +73,10 @@ def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     report = respond(FIRST, RECORD, ledger=ledger, source=seeded(1))
     (entry,) = json.loads(ledger.read_text())["answered"].values()
-    assert set(entry) == {"campaign", "report"}
-    assert entry["report"]["codes"] == list(report.codes)
-    assert set(entry["report"]) == {"format", "plan", "id", "codes"}
+    assert set(entry) == {"schema", "epsilon", "answers", "reports"}
+    (kept,) = entry["reports"]
+    assert kept["codes"] == list(report.codes)
+    assert set(kept) == {"format", "plan", "id", "codes"}
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"format": "privtally.ledger/1"}', '{"format": "x", "answered": {}}'])
@@ -94,11 +98,13 @@ def test_one_changed_digit_never_draws_a_second_report(tmp_path: Path, plan: Pla
     respond(plan, RECORD, ledger=ledger)
     whole = json.loads(ledger.read_text())
     ((key, entry),) = whole["answered"].items()
-    damages = [
+    (report,) = entry["reports"]
+    damages: list[dict[str, Any]] = [
         {_other_digit(key): entry},
-        {key: {**entry, "campaign": _other_digit(key)}},
-        {_other_digit(key): {**entry, "campaign": _other_digit(key)}},
-        {key: {**entry, "report": {**entry["report"], "plan": _other_digit(plan.digest)}}},
+        {key: {**entry, "schema": _other_digit(entry["schema"])}},
+        {key: {**entry, "answers": 2}},
+        {key: {**entry, "reports": [{**report, "plan": _other_digit(plan.digest)}]}},
+        {key: {**entry, "reports": []}},
     ]
     for answered in damages:
         ledger.write_text(json.dumps({**whole, "answered": answered}))
@@ -106,10 +112,50 @@ def test_one_changed_digit_never_draws_a_second_report(tmp_path: Path, plan: Pla
             respond(plan, RECORD, ledger=ledger)
 
 
+def test_a_campaign_is_answered_as_often_as_its_first_plan_allows(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    first = first_plan((3, 3), 1.0, "corr-rr", answers=2)
+    history = [(first, count(first, np.random.default_rng(0).integers(0, 3, (40, 2), dtype=np.uint8)))]
+    second = learn(history)
+    history.append((second, count(second, np.random.default_rng(1).integers(0, 3, (40, 2), dtype=np.uint8))))
+    third = learn(history)
+    reports = [respond(plan, RECORD, ledger=ledger) for plan in (first, second)]
+    with pytest.raises(LedgerError, match="2 times"):
+        respond(third, RECORD, ledger=ledger)
+    assert [respond(plan, RECORD, ledger=ledger) for plan in (first, second)] == reports
+
+
+def test_the_cap_is_on_what_the_whole_campaign_may_ask_for(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    with pytest.raises(LedgerError, match="6"):
+        respond(first_plan((3, 3), 3.0, answers=2), RECORD, ledger=ledger)
+    assert not ledger.exists()
+    assert respond(first_plan((3, 3), 2.0, answers=2), RECORD, ledger=ledger).codes
+
+
+def test_a_later_plan_cannot_change_what_the_first_answer_agreed_to(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    respond(FIRST, RECORD, ledger=ledger)
+    for change in ({"answers": 2}, {"epsilon": 0.5}):
+        greedy = msgspec.structs.replace(SECOND, **change)
+        with pytest.raises(LedgerError, match="differs"):
+            respond(greedy, RECORD, ledger=ledger)
+
+
+def test_the_same_survey_asked_again_is_another_campaign_with_a_warning(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    again = design(FIRST.schema, 1.0, "corr-rr")
+    first = respond(FIRST, RECORD, ledger=ledger)
+    with pytest.warns(SameSurveyWarning):
+        second = respond(again, RECORD, ledger=ledger)
+    assert (first.plan, second.plan) == (FIRST.digest, again.digest)
+    assert first.id != second.id
+
+
 def test_a_ledger_may_be_named_by_a_text(tmp_path: Path) -> None:
     ledger = str(tmp_path / "ledger.json")
-    report = once(ledger, FIRST, lambda: respond(FIRST, RECORD))
-    assert once(ledger, FIRST, lambda: respond(FIRST, RECORD)) == report
+    report = answer_once(ledger, FIRST, lambda: respond(FIRST, RECORD))
+    assert answer_once(ledger, FIRST, lambda: respond(FIRST, RECORD)) == report
 
 
 def test_a_ledger_behind_a_link_is_one_ledger(tmp_path: Path) -> None:
@@ -156,7 +202,7 @@ def test_a_crash_between_spending_and_sending_never_gives_two_reports(tmp_path: 
     done = subprocess.run(command, cwd=root, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert ledger.exists() == (when == "after")
-    spent = json.loads(ledger.read_text())["answered"][FIRST.digest]["report"] if when == "after" else None
+    spent = json.loads(ledger.read_text())["answered"][FIRST.digest]["reports"][0] if when == "after" else None
     report = respond(FIRST, RECORD, ledger=ledger)
     if spent is not None:
         assert (report.id, list(report.codes)) == (spent["id"], spent["codes"])

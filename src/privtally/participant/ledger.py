@@ -26,9 +26,8 @@ class SameSurveyWarning(UserWarning):
 
 
 class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reports to one campaign, and what its first answer agreed to; its key in the ledger repeats the campaign."""
+    """The reports to one campaign, and what its first answer agreed to."""
 
-    campaign: str
     schema: str
     epsilon: float
     answers: int
@@ -38,7 +37,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, plan: Plan) -> "_Entry":
         """A campaign that was not answered yet."""
         schema = wire.digest(msgspec.to_builtins(plan.schema))
-        return cls(plan.campaign_id, schema, plan.epsilon, plan.answers, ())
+        return cls(schema, plan.epsilon, plan.answers, ())
 
     def agrees(self, other: "_Entry") -> bool:
         """Whether both ask the same questions with the same budget and number of answers."""
@@ -50,14 +49,14 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
+    """Entries by their campaign's id, and a digest of all of them: one damaged digit shows."""
+
     answered: dict[str, _Entry]
+    digest: str
 
     def __post_init__(self) -> None:
-        plans = [report.plan for entry in self.answered.values() for report in entry.reports]
-        if any(key != entry.campaign or len(entry.reports) > entry.answers for key, entry in self.answered.items()):
-            raise LedgerError("an entry contradicts its key or its number of answers; restore the ledger from a copy")
-        if len(set(plans)) < len(plans):
-            raise LedgerError("a plan is answered twice; restore the ledger from a copy")
+        if self.digest != wire.digest(msgspec.to_builtins(self.answered)):
+            raise LedgerError("the ledger is damaged: its content does not match its digest; restore it from a copy")
 
 
 def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> Report:
@@ -73,16 +72,14 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
         known = next((report for report in entry.reports if report.plan == plan.digest), None)
         if known is not None:
             return known
-        _check(path, plan, asked, answered)
+        _check(plan, asked, answered)
         report = make()
         _write(path, {**answered, plan.campaign_id: entry.with_report(report)})
         return report
 
 
-def _check(path: Path, plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
+def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
     """Refuse an answer that the campaign's first plan does not allow; warn of the same survey under another name."""
-    if any(report.plan == plan.digest for entry in answered.values() for report in entry.reports):
-        raise LedgerError(f"{path}: this plan is answered under another campaign; restore the ledger from a copy")
     entry = answered.get(plan.campaign_id)
     if entry is None:
         if any(other.schema == asked.schema for other in answered.values()):
@@ -109,7 +106,8 @@ def _read(path: Path) -> dict[str, _Entry]:
 
 
 def _write(path: Path, answered: dict[str, _Entry]) -> None:
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(_Ledger(answered)), indent=1) + b"\n")
+    ledger = _Ledger(answered, wire.digest(msgspec.to_builtins(answered)))
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(ledger), indent=1) + b"\n")
     if os.name == "posix":  # where a name is on disk only once its directory is
         directory = os.open(path.resolve().parent, os.O_RDONLY)
         try:
