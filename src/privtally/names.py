@@ -1,5 +1,6 @@
 """The names that people choose from, mechanisms, estimation methods, learning rules, and a default that they share."""
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
@@ -13,3 +14,15 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 
 MAX_PIVOT_GUESS = 0.5
 """How often an observer may name a report's pivot unless told otherwise."""
+
+LearningOption = Literal["rule", "max_pivot_guess", "phase2_users"]
+
+LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {
+    "rs-rfd": (),
+    "corr-rr": ("rule", "max_pivot_guess", "phase2_users"),
+    "cond-rr": (),
+}
+"""The mechanisms that learn from a first phase, and the options that decide what they learn."""
+
+RULES_WITH_BOUND: tuple[Rule, ...] = ("robust",)
+"""The rules that `max_pivot_guess` binds."""

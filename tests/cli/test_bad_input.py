@@ -210,3 +210,31 @@ def test_a_defect_never_prints_what_went_wrong_in_the_data(
     assert SECRET not in outcome.out + outcome.err
     assert not Path("r.ndjson").exists()
     assert not list(Path().glob(".r.ndjson*"))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words", "option"),
+    [
+        ("cond-rr", ("--rule", "published"), "--rule"),
+        ("rs-rfd", ("--max-pivot-guess", 0.5), "--max-pivot-guess"),
+        ("spl", ("--rule", "robust"), "--rule"),
+        ("smp", ("--phase1-share", 0.2), "--phase1-share"),
+        ("corr-rr", ("--rule", "published", "--max-pivot-guess", 0.4), "--max-pivot-guess"),
+    ],
+)
+def test_options_without_effect(
+    program: Program, schema: Path, data: Path, mechanism: str, words: tuple[str | float, ...], option: str
+) -> None:
+    run = ("run", data, "-s", schema, "-e", 2, "-m", mechanism)
+    assert option in refused(program, *run, *words, "-o", "job")
+    program(*run, "-o", "job")
+    if mechanism in ("cond-rr", "rs-rfd", "corr-rr"):
+        learn = ("learn", "-p", "job/plan-1.json", "-c", "job/counts-1.json", "-o", "p.json")
+        assert option in refused(program, *learn, *words)
+        program(*learn)
+    if mechanism == "cond-rr":
+        assert "--phase2-users" in refused(program, *learn, "--phase2-users", 100)
+
+
+def test_more_people_than_are_simulated(program: Program) -> None:
+    assert "10000000" in program("demo", "--people", 10**12, code=2).err

@@ -223,3 +223,26 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
     assert "nothing about two" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
     assert "--plot" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
+    assert "--method" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "pooled")
+    for pair in ("smokes, drinks", " smokes ,drinks "):
+        assert program("estimate", *phases, "--pair", pair, "--json").json() == result
+
+
+def test_a_pair_may_have_commas_and_spaces_in_its_names(program: Program) -> None:
+    Path("s.json").write_text(
+        json.dumps({"attributes": [{"name": name, "labels": ["x", "y"]} for name in ("a, b", " c")]})
+    )
+    Path("d.csv").write_text('"a, b", c\n' + "x,y\n" * 50)
+    program("run", "d.csv", "-s", "s.json", "-e", 3, "-m", "spl", "-o", "job")
+    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    assert program("estimate", *phase, "--pair", "a, b, c", "--json").json()["attributes"] == ["a, b", " c"]
+
+
+def test_suffixes_in_capitals_are_known(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 3, "-m", "spl", "-o", "job")
+    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    program("estimate", *phase, "-o", "e.CSV", "--plot", "e.PNG")
+    assert Path("e.CSV").read_text().startswith("attribute,")
+    assert Path("e.PNG").read_bytes().startswith(b"\x89PNG")
+    program("estimate", *phase, "-o", "e.JSON")
+    assert json.loads(Path("e.JSON").read_text())["format"] == "privtally.estimate/1"

@@ -40,4 +40,20 @@ def test_a_large_plan_is_bounded_and_says_so(program: Program) -> None:
     assert "a bound from the structure" in shown
     assert "too large to enumerate" in shown
     program("design", "s.toml", "-e", 1, "-m", "smp", "-o", "smp.json")
-    assert "choosing questions as told they move it by" in program("audit", "smp.json").out
+    assert "choosing questions as told they move it" in program("audit", "smp.json").out
+
+
+def test_a_total_is_moved_no_further_than_there_is_room(program: Program, schema: Path) -> None:
+    program("design", schema, "-e", 0.001, "-m", "spl", "-o", "plan.json")
+    audit = program("audit", "plan.json", "--json").json()
+    assert max(abs(effect["shift_points"]) for effect in audit["poisoning"]["attributes"].values()) > 100
+    shown = program("audit", "plan.json").out
+    assert "any value" in shown
+    assert "percentage points" not in shown
+
+
+def test_a_guess_that_gains_nothing_is_not_compared_with_itself(program: Program, schema: Path) -> None:
+    program("design", schema, "-e", 0.0001, "-m", "spl", "-o", "plan.json")
+    shown = program("audit", "plan.json").out
+    assert "33.3%" in shown
+    assert "instead of 33.3%" not in shown

@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from privtally.cli.console import beside, busy, err, out, print_json
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, RuleOption
+from privtally.cli.options import (
+    EpsilonOption,
+    GuessOption,
+    JsonFlag,
+    MechanismOption,
+    RuleOption,
+    check_learning_options,
+)
 from privtally.names import MAX_PIVOT_GUESS
 
 
@@ -33,6 +40,7 @@ def design(
 
 
 def learn(
+    context: typer.Context,
     plan: Annotated[Path, typer.Option("--plan", "-p", help="The first phase's plan.")],
     counts: Annotated[Path, typer.Option("--counts", "-c", help="The first phase's counts.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the second phase's plan goes.")],
@@ -51,6 +59,7 @@ def learn(
 
     check_output(output, [plan, counts])
     first = read_plan(plan)
+    check_learning_options(context, first.campaign, rule)
     with busy("Learning"):
         second = learn(
             first,

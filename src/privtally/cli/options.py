@@ -1,12 +1,13 @@
 """Arguments and options that several commands share."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from privtally.errors import CampaignError
-from privtally.names import MechanismName, Method, Rule
+from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, MechanismName, Method, Rule
 
 DataArgument = Annotated[
     Path,
@@ -38,3 +39,21 @@ def check_range(option: str, value: int, least: int, most: int) -> None:
     """Refuse a number that is out of an option's range."""
     if not least <= value <= most:
         raise CampaignError(f"{option} must be at least {least} and at most {most:,}, got {value}")
+
+
+def refuse_without_effect(context: typer.Context, options: Iterable[str], reason: str) -> None:
+    """Refuse options that were given although they change nothing."""
+    for option in options:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            raise CampaignError(f"--{option.replace('_', '-')} has no effect {reason}; leave it out")
+
+
+def check_learning_options(context: typer.Context, mechanism: MechanismName, rule: Rule) -> None:
+    """Refuse options of learning that the mechanism or the rule does not use."""
+    if mechanism not in LEARNED_WITH:
+        refuse_without_effect(context, ["phase1_share"], f"with {mechanism}, which has one phase")
+    known = {option for options in LEARNED_WITH.values() for option in options}
+    refuse_without_effect(context, sorted(known - set(LEARNED_WITH.get(mechanism, ()))), f"with {mechanism}")
+    if rule not in RULES_WITH_BOUND:
+        refuse_without_effect(context, ["max_pivot_guess"], f"with the rule {rule}")

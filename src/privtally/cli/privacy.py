@@ -88,12 +88,12 @@ def _print_plan(part: dict[str, Any]) -> None:
     out.print(table)
     if part["pivot_guess"] is not None:
         out.print(
-            f"Someone who sees a report names the answer that was really randomised {part['pivot_guess']:.1%} of the "
-            f"time, instead of {part['pivot_guess_without_report']:.1%}."
+            "Someone who sees a report names the answer that was really randomised "
+            f"{_gained(part['pivot_guess'], part['pivot_guess_without_report'])}."
         )
     for name, guess in (part["value_guesses"] or {}).items():
         line = Text(f"Someone who sees your report guesses your answer to '{name}' right ")
-        line.append(f"{guess['with_report']:.1%} of the time instead of {guess['without_report']:.1%}.")
+        line.append(f"{_gained(guess['with_report'], guess['without_report'])}.")
         out.print(line)
     if part["bits"] is not None:
         out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
@@ -114,16 +114,25 @@ def _print_poisoning(mechanism: str, poisoning: dict[str, Any]) -> None:
         return
     name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
     line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "
-    line += f"'{worst['label']}' of '{name}' by {_points(worst['shift_points'])}"
+    line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
     if mechanism == "smp":
         line += (
-            ", which shows, as too many answer that question; choosing questions as told they move it by "
-            f"{_points(worst['quiet_shift_points'])}"
+            ", which shows, as too many answer that question; choosing questions as told they move it "
+            f"{_moved(worst['quiet_shift_points'])}"
         )
     line += f". That attack is hidden up to a share of {worst['hidden_below_share']:.1%}: honest people with other "
     line += "answers would leave the same counts of every attribute. A weaker one hides at any share."
     out.print(Text(line))
 
 
-def _points(points: float) -> str:
-    return f"{abs(points):.1f} percentage points"
+def _gained(with_report: float, without_report: float) -> str:
+    """How often a guess is right with a report, beside how often it is without."""
+    found, known = f"{with_report:.1%}", f"{without_report:.1%}"
+    if found == known:
+        return f"{found} of the time, as often as without the report"
+    return f"{found} of the time instead of {known}"
+
+
+def _moved(points: float) -> str:
+    """How far a total is moved; 100 percentage points are all the room that it has."""
+    return "to any value" if abs(points) >= 100 else f"by {abs(points):.1f} percentage points"

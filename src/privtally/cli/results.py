@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from privtally.cli.console import beside, busy, err, print_json
-from privtally.cli.options import JsonFlag, MethodOption
+from privtally.cli.options import JsonFlag, MethodOption, refuse_without_effect
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class PhaseOptions(TyperCommand):
 
 
 def estimate(
+    context: typer.Context,
     phase: Annotated[
         list[Path],
         typer.Option("--phase", metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase."),
@@ -73,8 +74,7 @@ def estimate(
     counts = [read_counts(path, plan) for path, plan in zip(phase[1::2], plans, strict=True)]
     phases = list(zip(plans, counts, strict=True))
     if pair is not None:
-        if plot is not None:
-            raise DocumentError("--plot draws every attribute by itself; leave it out with --pair")
+        refuse_without_effect(context, ["method", "plot"], "with --pair")
         _estimate_pair(phases, _two_names(pair, plans[0].schema.names), output, json=json)
         return
     with busy("Estimating"), ExitStack() as stack:
@@ -107,11 +107,12 @@ def _print(result: T, in_words: Callable[[T, "Console"], None], output: Path | N
 def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
     """Two attributes' names around a comma, which may stand in a name too."""
     places = [place for place, char in enumerate(pair) if char == ","]
-    cuts = [(pair[:place], pair[place + 1 :]) for place in places]
+    exact = [(pair[:place], pair[place + 1 :]) for place in places]
+    cuts = [*exact, *((one.strip(), two.strip()) for one, two in exact)]
     known = [cut for cut in cuts if set(cut) <= set(names)]
     if not cuts:
         raise DocumentError("--pair needs two attributes with a comma between them: --pair smokes,drinks")
-    return (known or cuts)[0]
+    return (known or cuts[len(exact) :])[0]
 
 
 def _estimate_pair(phases: "list[Phase]", names: tuple[str, str], output: Path | None, *, json: bool) -> None:

@@ -15,11 +15,15 @@ from privtally.cli.options import (
     MethodOption,
     RuleOption,
     ShareOption,
+    check_learning_options,
 )
 from privtally.names import MAX_PIVOT_GUESS
 
+MOST_SIMULATED = 10_000_000
+
 
 def run(
+    context: typer.Context,
     data: DataArgument,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="A schema in .toml or .json.")],
     epsilon: EpsilonOption,
@@ -39,6 +43,7 @@ def run(
     from privtally.job import run_campaign, write_job
     from privtally.tables.csv_table import open_table
 
+    check_learning_options(context, mechanism, rule)
     the_schema = read_schema(schema)
     design(the_schema, epsilon, mechanism)  # refuses before the data is read
     with open_table(data, the_schema) as table, write_whole_directory(output) as directory:
@@ -71,7 +76,9 @@ def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
     method: MethodOption = "pooled",
-    people: Annotated[int, typer.Option("--people", min=100, help="How many people to simulate.")] = 20_000,
+    people: Annotated[
+        int, typer.Option("--people", min=100, max=MOST_SIMULATED, help="How many people to simulate.")
+    ] = 20_000,
     plot: Annotated[Path, typer.Option("--plot", help="Where the picture goes.")] = Path("privtally-demo.png"),
     seed: Annotated[int | None, typer.Option("--seed", help="Repeat the same simulation.")] = None,
 ) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
+from rich.bar import Bar
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Column, Table
 from rich.text import Text
 
 from privtally.collector.estimate import AttributeEstimate, Estimate
@@ -26,7 +28,12 @@ NAMES = {
 }
 
 BAR_WIDTH = 30
+"""A bar of 100 % is as wide as this, or narrower where the console is."""
+LEAST_WIDTH = 60
+"""A narrower console has no room for bars; the truth takes ten columns more."""
 MOST_ROWS = 40
+HEADER_WIDTH = 16
+"""Names and labels above a column are folded to this width."""
 
 
 def headline(plan: Plan) -> str:
@@ -114,15 +121,36 @@ def _realised(plan: Plan) -> str:
 
 
 def _print_matrix(plan: Plan, matrix: Sequence[Sequence[float]], console: Console) -> None:
-    table = Table(
-        "chosen \\ other", title="Probability that another answer copies the chosen one", title_justify="left"
-    )
-    for name in plan.schema.names:
-        table.add_column(Text(name), justify="right")
-    for own, row in enumerate(matrix):
-        cells = ["" if other == own else f"{value:.3f}" for other, value in enumerate(row)]
-        table.add_row(Text(plan.schema.names[own]), *cells)
-    console.print(table)
+    console.print("Probability that another answer copies the chosen one")
+    cells = [
+        ["" if other == own else f"{value:.3f}" for other, value in enumerate(row)] for own, row in enumerate(matrix)
+    ]
+    _print_blocks("chosen \\ other", plan.schema.names, plan.schema.names, cells, console)
+
+
+def _print_blocks(
+    corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], console: Console
+) -> None:
+    """Print a table in blocks of columns, as many as fit the console beside each other, so that no cell is cut."""
+    widths = [
+        max(min(cell_len(name), HEADER_WIDTH), *map(cell_len, column)) + 3
+        for name, column in zip(columns, zip(*cells, strict=True), strict=True)
+    ]
+    names = min(max(map(cell_len, [corner, *rows])), 2 * HEADER_WIDTH)
+    start = 0
+    while start < min(len(columns), MOST_ROWS):
+        end = start + 1
+        while end < min(len(columns), MOST_ROWS) and names + 4 + sum(widths[start : end + 1]) <= console.width:
+            end += 1
+        table = Table(Column(Text(corner), width=names, overflow="fold"))
+        for name, width in zip(columns[start:end], widths[start:end], strict=True):
+            table.add_column(Text(name), justify="right", width=width - 3, overflow="fold")
+        for name, row in list(zip(rows, cells, strict=True))[:MOST_ROWS]:
+            table.add_row(Text(name), *row[start:end])
+        console.print(table)
+        start = end
+    if max(len(rows), len(columns)) > MOST_ROWS:
+        console.print(f"Only the first {MOST_ROWS} of {max(len(rows), len(columns)):,} are shown; --json has all.")
 
 
 def _describe_counts(counts: Counts, console: Console) -> None:
@@ -140,20 +168,25 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     reports = " + ".join(f"{phase.reports:,}" for phase in phases)
     how = f"{estimate.provenance.campaign}, ε = {phases[0].epsilon:g}, method {estimate.method}"
     console.print(f"{reports} private reports, {how}")
-    table = Table("question", "answer", "", title_justify="left")
-    table.add_column("estimate", justify="right")
+    bars = console.width >= LEAST_WIDTH + (0 if truth is None else 10)
+    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
+    if bars:
+        table.add_column("", min_width=6, max_width=BAR_WIDTH)
+    table.add_column("estimate", justify="right", no_wrap=True)
     intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
     table.add_column("95 %" if intervals else "± s.e.", justify="right", no_wrap=True)
     if truth is not None:
-        table.add_column("truth", justify="right")
+        table.add_column("truth", justify="right", no_wrap=True)
     for name, attribute in estimate.attributes.items():
         shown = sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_ROWS]
         for place, code in enumerate(sorted(shown)):
             frequency = attribute.frequencies[code]
-            row = [Text(name if place == 0 else ""), Text(attribute.labels[code]), Text(_bar(frequency), "blue")]
-            row += [Text(f"{frequency:.1%}"), Text(_reach(attribute, code))]
+            row: list[RenderableType] = [Text(name if place == 0 else ""), Text(attribute.labels[code])]
+            if bars:
+                row.append(Bar(1, 0, min(max(frequency, 0), 1), color="blue"))
+            row += [f"{frequency:.1%}", _reach(attribute, code)]
             if truth is not None:
-                row.append(Text(f"{truth[name][code]:.1%}"))
+                row.append(f"{truth[name][code]:.1%}")
             table.add_row(*row)
         if len(attribute.labels) > MOST_ROWS:
             table.add_row("", f"… and {len(attribute.labels) - MOST_ROWS:,} rarer ones")
@@ -170,14 +203,12 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
 def print_pair(pair: PairEstimate, console: Console) -> None:
     """Print a two-way table."""
     first, second = pair.attributes
-    table = Table(title=f"{pair.reports:,} private reports of both", title_justify="left")
-    table.add_column(Text(f"{first} \\ {second}"))
-    for label in pair.labels[1]:
-        table.add_column(Text(label), justify="right")
-    for label, row, errors in zip(pair.labels[0], pair.frequencies, pair.standard_errors, strict=True):
-        cells = [f"{frequency:.1%} ± {error:.1%}" for frequency, error in zip(row, errors, strict=True)]
-        table.add_row(Text(label), *cells)
-    console.print(table)
+    console.print(f"{pair.reports:,} private reports of both")
+    cells = [
+        [f"{frequency:.1%} ± {error:.1%}" for frequency, error in zip(row, errors, strict=True)]
+        for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
+    ]
+    _print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
     console.print("The nearest proper table to an unbiased one; ± is the unbiased one's standard error.")
 
 
@@ -185,11 +216,8 @@ def _reach(attribute: AttributeEstimate, code: int) -> str:
     """The 95 % interval of a frequency, or the standard error where there is none."""
     if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
         return f"{attribute.standard_errors[code]:.1%}"
-    return f"{100 * attribute.low[code]:.1f}–{100 * attribute.high[code]:.1f} %"
-
-
-def _bar(frequency: float) -> str:
-    return "█" * round(BAR_WIDTH * min(max(frequency, 0), 1))
+    low, high = 100 * attribute.low[code], 100 * attribute.high[code]
+    return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"
 
 
 def _list(items: Sequence[str], most: int = 8) -> str:
