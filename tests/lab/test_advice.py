@@ -7,7 +7,7 @@ import pytest
 from privtally.lab.advise import SECOND_PHASE, recommend, worst_ratios
 from privtally.lab.expectation import Expected, Question
 from privtally.names import MechanismName
-from privtally.plots.lab import draw_advice
+from privtally.plots.advice import draw_advice
 
 
 def row(mechanism: MechanismName, *squares: float) -> Expected:

@@ -51,7 +51,7 @@ def advise(
     from privtally.lab.expectation import Expectation, Question, at_best_share
     from privtally.lab.prior import PRIOR, populations
     from privtally.plots import estimate as picture
-    from privtally.plots.lab import draw_advice
+    from privtally.plots.advice import draw_advice
     from privtally.tables.csv_table import open_table
 
     check_epsilon(epsilon)

@@ -123,7 +123,7 @@ def compare(
     from privtally.files import read_schema, write_bytes
     from privtally.lab import compare as lab
     from privtally.plots import estimate as picture
-    from privtally.plots.lab import draw_comparison
+    from privtally.plots.comparison import draw_comparison
     from privtally.tables.csv_table import open_table
 
     check_range("--runs", runs, 1, MOST_RUNS)
