@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from privtally.lab.outlook import Attempt, Draw, Outlook, Surroundings, look_ahead
 
 from privtally.documents.plan import design
 from privtally.lab.compare import Study, Variant, study_variant
-from privtally.lab.outlook import Attempt, Draw, Outlook, Surroundings, look_ahead
 from privtally.names import MechanismName
 from privtally.schema import Records
 from tests.support import schema_of
