@@ -2,9 +2,9 @@
 
 `python -m benchmarks.advice [--runs 16] [--draws 3] [--seed 11] [--guide docs/guide]`
 
-People are drawn from each kind of population that the prior names, and every campaign that is offered is run on them as
-`compare` runs it. Errors are put side by side: stated / simulated for each mechanism, and that of the recommended
-campaign / that of the best one.
+People are drawn from each kind of population that the prior names, and from exactly uniform ones. Every campaign that
+is offered is run on them as `compare` runs it. Two ratios come of that: the error that is stated over the simulated one
+in the prior's populations, and the mean squared error of the recommended campaign over that of the best one.
 """
 
 import argparse
@@ -94,12 +94,13 @@ def page(rows: list[dict[str, Any]]) -> str:
 def _line(setting: Setting, rows: list[dict[str, Any]]) -> str:
     attributes, size, users, epsilon = setting
     schema, question = schema_of(attributes, size), Question(users, epsilon)
-    expected = Adviser(schema, list(prior_populations(schema).values())).expect(question)
+    prior = prior_populations(schema)
+    expected = Adviser(schema, list(prior.values())).expect(question)
     chosen = recommend(expected, question.max_pivot_guess)
     cells = []
     for mechanism in SHOWN:
         stated = next(row for row in expected if row.mechanism == mechanism)
-        simulated = _mean([row["errors"][mechanism, stated.phase1_share] for row in rows])
+        simulated = _mean([row["errors"][mechanism, stated.phase1_share] for row in rows if row["kind"] in prior])
         cells.append(f"{stated.error / simulated**0.5:.2f}")
     allowed = [(row.mechanism, row.phase1_share) for row in expected if row.pivot_guess <= question.max_pivot_guess]
     by_kind = {}
@@ -122,9 +123,7 @@ def _mean(values: list[float]) -> float:
 def main() -> int:
     """Simulate every setting and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--runs", type=int, default=16, help="how often campaigns with 48 labels are run; others more often"
-    )
+    parser.add_argument("--runs", type=int, default=16, help="how often each is run with 48 labels; more with fewer")
     parser.add_argument("--draws", type=int, default=3, help="how many populations of each kind are drawn")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

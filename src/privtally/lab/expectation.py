@@ -16,7 +16,6 @@ import numpy as np
 from privtally.schema import Records, Schema
 
 PRIOR = (
-    "uniform: every label of every attribute alike; "
     "alike: one draw from Dirichlet(1) for all attributes with the same labels; "
     "similar: each attribute from Dirichlet(20 × such a draw); "
     "unlike: each attribute its own draw from Dirichlet(1)"
@@ -62,12 +61,15 @@ class Noise:
 
 
 def prior_populations(schema: Schema) -> Mapping[str, Population]:
-    """The kinds of populations that stand for the one that nobody has asked yet; `PRIOR` says them in words."""
-    kinds: dict[str, list[Group]] = {"uniform": [], "alike": [], "similar": [], "unlike": []}
+    """The kinds of populations that stand for the one that nobody has asked yet; `PRIOR` says them in words.
+
+    In exactly uniform populations all errors are smaller than in these, and the less is known the smaller: they are no
+    guide to what to ask.
+    """
+    kinds: dict[str, list[Group]] = {"alike": [], "similar": [], "unlike": []}
     for places, size in _same_labels(schema):
         many, drawn = len(places), dirichlet_variance(size)
         own = drawn * size / (SIMILAR + 1)
-        kinds["uniform"].append(Group(places, size, 0.0, 0.0))
         kinds["alike"].append(Group(places, size, many * drawn, 0.0))
         kinds["similar"].append(Group(places, size, many * drawn + own, own))
         kinds["unlike"].append(Group(places, size, drawn, drawn))
