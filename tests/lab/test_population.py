@@ -5,8 +5,9 @@ import pytest
 
 from privtally.errors import CampaignError
 from privtally.lab.paper.others import _correlation
-from privtally.lab.population import Synthetic, Uncopied, marginals, resample, split_synthetic, table_of
+from privtally.lab.population import Synthetic, Uncopied, marginals, resample, split_synthetic, split_table, table_of
 from privtally.schema import Records
+from tests.lab.moments import agrees
 from tests.support import schema_of
 
 PI = np.array([0.4, 0.3, 0.2, 0.1])
@@ -77,3 +78,15 @@ def test_a_table_counts_records() -> None:
 def test_what_is_no_population_is_refused(population: tuple[int, int, float]) -> None:
     with pytest.raises(CampaignError):
         Synthetic("SynA", *population)
+
+
+def test_a_random_split_is_hypergeometric() -> None:
+    table, runs = np.array([[40, 5, 0], [12, 3, 60]]), 20_000
+    people, taken = int(table.sum()), 50
+    tables = np.broadcast_to(table, (runs, 2, 3))
+    first, second = split_table(tables, taken, np.random.default_rng(3))
+    assert np.array_equal(first + second, tables)
+    shares = table.ravel() / people
+    spread = taken * (people - taken) / (people - 1)
+    assert agrees(first.reshape(runs, -1), taken * shares, spread * (np.diag(shares) - np.outer(shares, shares)))
+    assert not agrees(first.reshape(runs, -1), taken * shares, taken * (np.diag(shares) - np.outer(shares, shares)))

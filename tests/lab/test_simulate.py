@@ -12,13 +12,14 @@ import pytest
 
 from privtally.documents.plan import Plan
 from privtally.lab.collectors import from_answers, from_tensor, matrices, scales
-from privtally.lab.population import marginals, split_table
+from privtally.lab.population import marginals
 from privtally.lab.seed import seeded
-from privtally.lab.simulate import pivot_one_way, pivot_whole, private_pivots, spl_one_way, spl_whole
+from privtally.lab.simulate import pivot_whole, private_pivots, spl_whole
 from privtally.mechanisms import Pivot, Sample, Split
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
+from tests.lab.moments import agrees
 from tests.support import plan_of, records_of
 
 RUNS = 20_000
@@ -42,18 +43,6 @@ def theory(plan: Plan, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[
         mean += table[record] * chances
         covariance += table[record] * (np.diag(chances) - np.outer(chances, chances))
     return mean, covariance, reports
-
-
-def agrees(samples: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> bool:
-    """Whether samples (run, cell) have the given mean and covariance."""
-    runs = len(samples)
-    variances = np.diag(covariance)
-    of_mean = np.abs(samples.mean(axis=0) - mean) <= 7 * np.sqrt(variances / runs) + 1e-9
-    found = np.cov(samples.T)
-    of_covariance = (
-        np.abs(found - covariance) <= 7 * np.sqrt((np.outer(variances, variances) + covariance**2) / runs) + 1e-9
-    )
-    return bool(of_mean.all() and of_covariance.all())
 
 
 def sampled(plan: Plan, tables: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -105,37 +94,6 @@ def test_smp_counts_have_the_law_of_counting_users() -> None:
     assert reports == [(0, 3), (1, 3), (2, 0), (2, 1), (2, 2)]
     assert agrees(np.hstack(private), mean, covariance)
     assert not agrees(np.hstack(private)[:, ::-1], mean, covariance)
-
-
-@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "smp"])
-def test_one_way_counts_have_the_law_of_counting_users(mechanism: MechanismName) -> None:
-    shape = shape_of(mechanism)
-    plan, table = plan_of(mechanism, shape, epsilon=3.0, seed=3), TABLES[shape]
-    mean, covariance, reports = theory(plan, table)
-    one_way = np.array(
-        [[report[own] == code for report in reports] for own, size in enumerate(shape) for code in range(size)], float
-    )
-    tables, generator = np.broadcast_to(table, (RUNS, *shape)), np.random.default_rng(4)
-    sampler = plan.sampler
-    if isinstance(sampler, Split):
-        counts = spl_one_way(tables, scales(sampler.channels), generator)
-    else:
-        assert isinstance(sampler, Pivot)
-        private = private_pivots(tables, scales(sampler.channels), generator)
-        counts = pivot_one_way(private, matrices(sampler), generator)
-    assert agrees(np.hstack(counts), one_way @ mean, one_way @ covariance @ one_way.T)
-
-
-def test_a_random_split_is_hypergeometric() -> None:
-    table = TABLES[2, 3]
-    people, taken = int(table.sum()), 50
-    tables = np.broadcast_to(table, (RUNS, 2, 3))
-    first, second = split_table(tables, taken, np.random.default_rng(3))
-    assert np.array_equal(first + second, tables)
-    shares = table.ravel() / people
-    spread = taken * (people - taken) / (people - 1)
-    assert agrees(first.reshape(RUNS, -1), taken * shares, spread * (np.diag(shares) - np.outer(shares, shares)))
-    assert not agrees(first.reshape(RUNS, -1), taken * shares, taken * (np.diag(shares) - np.outer(shares, shares)))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -122,8 +122,9 @@ def compare(
     from privtally.documents.plan import check_epsilon
     from privtally.files import read_schema, write_bytes
     from privtally.lab import compare as lab
+    from privtally.lab.variants import variants
     from privtally.plots import estimate as picture
-    from privtally.plots.lab import draw_comparison
+    from privtally.plots.comparison import draw_comparison
     from privtally.tables.csv_table import open_table
 
     check_range("--runs", runs, 1, MOST_RUNS)
@@ -153,11 +154,9 @@ def compare(
                 the_mechanisms.append(mechanism)
     if not the_mechanisms:
         raise CampaignError("no mechanism can ask these people these questions")
-    variants = lab.variants(the_mechanisms)
-    with progress("Comparing", len(variants) * len(budgets)) as advance:
-        rows = lab.compare(
-            study, variants, budgets, the_methods, workers=workers or os.cpu_count() or 1, advance=advance
-        )
+    chosen = variants(the_mechanisms)
+    with progress("Comparing", len(chosen) * len(budgets)) as advance:
+        rows = lab.compare(study, chosen, budgets, the_methods, workers=workers or os.cpu_count() or 1, advance=advance)
     if plot is not None:
         write_bytes(plot, picture.render(draw_comparison(rows), plot))
         err.print(f"Written: {plot}")

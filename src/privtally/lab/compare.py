@@ -21,24 +21,18 @@ from privtally.errors import CampaignError, EstimateError
 from privtally.lab.collectors import Collector, Exact, People, UserByUser
 from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
-from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, TWO_PHASE, MechanismName, Method, Rule
-from privtally.schema import Records
+from privtally.lab.variants import Variant, learns
+from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule
+from privtally.schema import Records, Schema
 
-EXACT_CELLS = 1 << 16
-"""Schemas with more possible records than this are simulated user by user."""
-MOST_USERS_ONE_BY_ONE = 10_000_000
+EXACT_CELLS, EXACT_LABELS = 1 << 16, 256
+"""Schemas with more possible records, or with more labels in one attribute, are simulated user by user."""
+MOST_ANSWERS_ONE_BY_ONE = 20_000_000
+"""So many answers, people times attributes, take about a gigabyte."""
 
 SIMPLEX = "+simplex"
 ALL_METHODS = ("pooled", "unbiased", "unbiased" + SIMPLEX, "paper", "paper" + SIMPLEX)
 """The pooled estimate is a proper distribution as it stands."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A mechanism, with its learning rule where it has one."""
-
-    mechanism: MechanismName
-    rule: Rule | None = None
 
 
 @dataclass(frozen=True)
@@ -78,23 +72,23 @@ class Study:
         return self.users or len(self.records)
 
 
-def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
-    """Every mechanism once, Corr-RR once for each rule."""
-    return [
-        Variant(mechanism, rule) for mechanism in mechanisms for rule in (RULES if mechanism == "corr-rr" else (None,))
-    ]
-
-
 def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> None:
     """Refuse a mechanism that cannot ask these people these questions."""
     design(study.records.schema, epsilon, mechanism)
-    if mechanism in TWO_PHASE:
+    if learns(mechanism):
         phase1_people(study.people, study.phase1_share)
-    if math.prod(study.records.schema.sizes) > EXACT_CELLS and study.people > MOST_USERS_ONE_BY_ONE:
+    schema = study.records.schema
+    most = MOST_ANSWERS_ONE_BY_ONE // len(schema.attributes)
+    if not _exactly(schema) and study.people > most:
         raise CampaignError(
-            f"with more than {EXACT_CELLS:,} possible records people are simulated one by one, "
-            f"at most {MOST_USERS_ONE_BY_ONE:,} of them; ask for fewer, or merge labels"
+            "with so many possible records people are simulated one by one, "
+            f"at most {most:,} of them; ask for fewer, or merge labels"
         )
+
+
+def _exactly(schema: Schema) -> bool:
+    """Whether counts can be sampled without users."""
+    return math.prod(schema.sizes) <= EXACT_CELLS and max(schema.sizes) <= EXACT_LABELS
 
 
 def compare(
@@ -152,7 +146,7 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
     """The phases of each run's campaign, and the true frequencies of the people in it."""
     name = f"{study.seed} {variant} {epsilon!r}"
     digest = hashlib.sha256(name.encode()).digest()
-    if math.prod(study.records.schema.sizes) <= EXACT_CELLS:
+    if _exactly(study.records.schema):
         exact = Exact(study.records, study.users, np.random.default_rng(int.from_bytes(digest)))
         return _run(exact, study, variant, epsilon)
     return _run(UserByUser(study.records, study.users, int.from_bytes(digest[:8])), study, variant, epsilon)
@@ -163,7 +157,7 @@ def _run(
 ) -> Iterator[tuple[list[Phase], list[Any]]]:
     first = design(study.records.schema, epsilon, variant.mechanism)
     for _ in range(study.runs):
-        if variant.mechanism not in TWO_PHASE:
+        if not learns(variant.mechanism):
             people = collector.everybody()
             yield [(first, collector.count(first, people))], collector.truth(people)
             continue

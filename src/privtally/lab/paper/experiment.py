@@ -12,14 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from privtally.collector.learn.rules import COPY_RULES
+from privtally.lab.paper.simulate import Fills, copy_matrix, pivot_one_way, private_pivots, spl_one_way
 from privtally.lab.population import Floats, Synthetic, Tensor, marginals, split_synthetic, split_table
-from privtally.lab.simulate import (
-    Fills,
-    copy_matrix,
-    pivot_one_way,
-    private_pivots,
-    spl_one_way,
-)
 from privtally.mechanisms.channel import randomized_response
 from privtally.names import Rule
 

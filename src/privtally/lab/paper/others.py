@@ -16,7 +16,7 @@ from privtally.lab.paper.published import published_correlations
 from privtally.lab.paper.reproduce import dataset_of
 from privtally.lab.population import Floats
 from privtally.mechanisms.channel import randomized_response
-from privtally.plots.lab import draw_bars, draw_lines
+from privtally.plots.paper import draw_bars, draw_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

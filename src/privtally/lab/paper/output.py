@@ -10,10 +10,10 @@ from typing import Any
 
 from privtally.files import write_bytes
 from privtally.lab.paper.others import Other
-from privtally.lab.paper.panels import Conventions, panels
+from privtally.lab.paper.panels import X_LABELS, Conventions, Panel, figure_name, panels
 from privtally.lab.paper.reproduce import Result
 from privtally.plots import estimate as picture
-from privtally.plots.lab import draw_errors
+from privtally.plots.paper import ErrorPanel, Point, draw_errors
 
 
 def write_results(results: Sequence[Result], conventions: Conventions, directory: Path, *, draw: bool) -> None:
@@ -28,11 +28,23 @@ def write_results(results: Sequence[Result], conventions: Conventions, directory
         write_bytes(directory / f"{figure}.csv", csv_bytes(header, rows))
         if draw:
             chosen = {result.id for result in mine}
-            shown = [panel for panel in panels(conventions) if panel.id in chosen]
+            shown = [_shown(panel, mine) for panel in panels(conventions) if panel.id in chosen]
             path = directory / f"{figure}.png"
-            write_bytes(path, picture.render(draw_errors(shown, mine), path))
+            drawn = draw_errors(f"{figure_name(figure)}, conventions: {conventions}", shown)
+            write_bytes(path, picture.render(drawn, path))
     body = [result.body() for result in results]
     write_bytes(directory / "results.json", json.dumps(body, indent=1).encode() + b"\n")
+
+
+def _shown(panel: Panel, results: Sequence[Result]) -> ErrorPanel:
+    """A panel's points for the picture; the rows of a table are told apart by their budget."""
+    budgets = {panel.setting(x).epsilon for x in panel.x}
+    mine = [result for result in results if result.id == panel.id and result.settings["epsilon"] in budgets]
+    points: dict[str, list[Point]] = {
+        method: [Point(r.x, r.mse, r.standard_error, r.published) for r in mine if r.method == method]
+        for method in panel.methods
+    }
+    return ErrorPanel(panel.title, X_LABELS[panel.x_name], panel.x, points)
 
 
 def write_other(name: str, other: Other, directory: Path) -> None:

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.reproduction import PAGE, RUNS, SEED
-from benchmarks.reproduction_page import make_report
+from benchmarks.reproduction import PAGE, RUNS, SEED, make_report
 
 from tests.lab.paper.data import DIRECTORY, needs_data
 

@@ -1,0 +1,128 @@
+"""The paper's results -> figures; a method has the same colour, line and marker everywhere. Needs the extra `plot`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from privtally.plots.style import MECHANISM_STYLES, legend_below, plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STYLES = {
+    "SPL": MECHANISM_STYLES["spl"],
+    "RS+FD": MECHANISM_STYLES["rs-fd"],
+    "RS+RFD": MECHANISM_STYLES["rs-rfd"],
+    "Corr-RR": MECHANISM_STYLES["corr-rr"],
+}
+LINE_STYLES: Sequence[Mapping[str, Any]] = (
+    {"color": "#000000", "linestyle": "-"},
+    {"color": "#0072b2", "linestyle": "--"},
+    {"color": "#009e73", "linestyle": "-."},
+    {"color": "#d55e00", "linestyle": ":"},
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method's mean squared error at x, its standard error, and the published value where there is one."""
+
+    x: float
+    mse: float
+    standard_error: float | None
+    published: float | None
+
+
+@dataclass(frozen=True)
+class ErrorPanel:
+    """One panel: the points of each method."""
+
+    title: str
+    x_label: str
+    ticks: Sequence[float]
+    points: Mapping[str, Sequence[Point]]
+
+
+def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
+    """One figure: a panel beside the other, our means with twice their standard error, published values hollow."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * len(panels), 4.0), layout="constrained")
+    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, panel in zip(all_axes, panels, strict=True):
+        step = 0.08 * (panel.ticks[1] - panel.ticks[0])
+        for place, (method, points) in enumerate(panel.points.items()):
+            # A little beside one another, so that equal errors do not hide each other.
+            _draw_method(axes, method, points, (place - len(panel.points) / 2 + 0.5) * step)
+        axes.set_yscale("log")
+        axes.set_xticks(panel.ticks)
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel(panel.x_label)
+        axes.set_title(panel.title, fontsize=10)
+        plain_axes(axes)
+        axes.grid(which="minor", axis="y", color="#eeeeee", linewidth=0.4)
+    all_axes[0].set_ylabel("mean squared error")
+    if any(point.published is not None for panel in panels for points in panel.points.values() for point in points):
+        all_axes[0].plot([], [], "o", markersize=9, color="grey", markerfacecolor="none", label="published (hollow)")
+    legend_below(figure, all_axes[0])
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def _draw_method(axes: "Axes", method: str, points: Sequence[Point], beside: float) -> None:
+    style = STYLES[method]
+    axes.errorbar(
+        [point.x + beside for point in points],
+        [point.mse for point in points],
+        yerr=[2 * (point.standard_error or 0) for point in points],
+        markersize=5,
+        capsize=2,
+        linewidth=1.3,
+        label=method,
+        **style,
+    )
+    known = [(point.x + beside, point.published) for point in points if point.published is not None]
+    if known:
+        axes.plot(
+            *zip(*known, strict=True),
+            linestyle="none",
+            marker=style["marker"],
+            markersize=9,
+            markerfacecolor="none",
+            markeredgecolor=style["color"],
+        )
+
+
+def draw_lines(
+    title: str, x_label: str, y_label: str, x: Sequence[float], lines: Mapping[str, Sequence[float]]
+) -> "Figure":
+    """One panel of at most four lines with different dashes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for (label, values), style in zip(lines.items(), LINE_STYLES, strict=False):
+        axes.plot(x, values, label=label, linewidth=1.5, **style)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_title(title, fontsize=11)
+    plain_axes(axes)
+    legend_below(figure, axes)
+    return figure
+
+
+def draw_bars(title: str, bars: Mapping[str, Sequence[float]]) -> "Figure":
+    """The distribution of each attribute side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.6 * len(bars), 3.2), layout="constrained")
+    all_axes = figure.subplots(1, len(bars), squeeze=False, sharey=True)[0]
+    for axes, (name, values) in zip(all_axes, bars.items(), strict=True):
+        axes.bar(range(len(values)), values, color="#0072b2", alpha=0.7)
+        axes.set_xticks(range(len(values)))
+        axes.set_xlabel(f"code of {name}")
+        axes.spines[["top", "right"]].set_visible(False)
+    all_axes[0].set_ylabel("relative frequency")
+    figure.suptitle(title, fontsize=11)
+    return figure

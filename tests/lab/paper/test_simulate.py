@@ -1,0 +1,62 @@
+"""The counts of single attributes, sampled without users, have the law that counting users has.
+
+Given the records, the counts are a sum over independent people, so their mean and covariance follow from the enumerated
+law of one report. Bounds are those of `tests/lab/test_simulate.py`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, private_pivots, response_matrix, spl_one_way
+from tests.lab.moments import agrees
+from tests.support import records_of
+
+RUNS = 20_000
+TABLE = np.array([[50, 4, 1], [0, 20, 9], [3, 2, 31]])
+SCALES = (0.7, 0.4)
+FILLS = {
+    "uniform": (np.full((3, 3), 1 / 3), np.full((3, 3), 1 / 3)),
+    "prior": (np.tile([0.5, 0.3, 0.2], (3, 1)), np.tile([0.1, 0.1, 0.8], (3, 1))),
+    "copy": (copy_matrix(np.array(0.8), 3), copy_matrix(np.array(0.1), 3)),
+}
+
+
+def moments(laws: dict[tuple[int, ...], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and covariance of both attributes' counts, from the law of a report (a 3 × 3 table) for each record."""
+    one_way = np.array([(np.indices((3, 3))[own] == code).ravel() for own in range(2) for code in range(3)], float)
+    mean, covariance = np.zeros(6), np.zeros((6, 6))
+    for record, law in laws.items():
+        flat = law.ravel()
+        mean += TABLE[record] * one_way @ flat
+        covariance += TABLE[record] * one_way @ (np.diag(flat) - np.outer(flat, flat)) @ one_way.T
+    return mean, covariance
+
+
+def answered(record: Sequence[int]) -> list[np.ndarray]:
+    """The law of each private answer."""
+    return [response_matrix(scale, 3)[code] for scale, code in zip(SCALES, record, strict=True)]
+
+
+def test_spl() -> None:
+    mean, covariance = moments({record: np.outer(*answered(record)) for record in records_of((3, 3))})
+    counts = spl_one_way(np.broadcast_to(TABLE, (RUNS, 3, 3)), SCALES, np.random.default_rng(4))
+    assert agrees(np.hstack(counts), mean, covariance)
+    assert not agrees(np.hstack(counts)[:, ::-1], mean, covariance)
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_one_pivot(name: str) -> None:
+    from_first, from_second = FILLS[name]
+    laws = {}
+    for record in records_of((3, 3)):
+        first, second = answered(record)
+        laws[record] = (first[:, None] * from_first + (second[:, None] * from_second).T) / 2
+    generator = np.random.default_rng(4)
+    private = private_pivots(np.broadcast_to(TABLE, (RUNS, 3, 3)), SCALES, generator)
+    counts = np.hstack(pivot_one_way(private, [[None, from_first], [from_second, None]], generator))
+    mean, covariance = moments(laws)
+    own = np.kron(np.eye(2), np.ones((3, 3))) > 0
+    assert agrees(counts, mean, covariance)
+    assert not agrees(counts, mean, np.where(own, covariance, covariance + 5))
