@@ -4,7 +4,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -218,6 +218,12 @@ def read_counts(path: Path, plan: Plan) -> Counts:
     data = read_bytes(path, MOST_TABLE_BYTES)
     with naming(path):
         return load_counts(data, plan)
+
+
+def read_history(paths: Sequence[Path]) -> list[tuple[Plan, Counts]]:
+    """Phases from the files of their plans and counts, which take turns."""
+    plans = [read_plan(path) for path in paths[::2]]
+    return [(plan, read_counts(path, plan)) for plan, path in zip(plans, paths[1::2], strict=True)]
 
 
 def read_document(path: Path) -> Plan | Counts | Estimate:

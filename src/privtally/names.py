@@ -15,11 +15,11 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 MAX_PIVOT_GUESS = 0.5
 """How often an observer may name a report's pivot unless told otherwise."""
 
-LearningOption = Literal["rule", "max_pivot_guess", "phase2_users"]
+LearningOption = Literal["rule", "max_pivot_guess", "people"]
 
 LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {
     "rs-rfd": (),
-    "corr-rr": ("rule", "max_pivot_guess", "phase2_users"),
+    "corr-rr": ("rule", "max_pivot_guess", "people"),
     "cond-rr": (),
 }
 """The mechanisms that learn from a first phase, and the options that decide what they learn."""

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from privtally.cli import advice, collect, documents, experiments, privacy, results, whole
+from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
@@ -54,8 +55,8 @@ app.command()(whole.run)
 app.command()(documents.design)
 app.command()(collect.privatise)
 app.command()(collect.tally)
-app.command()(documents.learn)
-app.command(cls=results.PhaseOptions)(results.estimate)
+app.command(cls=PhaseOptions)(documents.learn)
+app.command(cls=PhaseOptions)(results.estimate)
 app.command()(documents.show)
 app.command()(privacy.audit)
 app.command()(privacy.verify)

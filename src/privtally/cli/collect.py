@@ -93,6 +93,7 @@ def tally(
                 "plan": the_plan.digest,
                 "reports": counts.reports,
                 "repeated": result.repeated,
+                "conflicting": result.conflicting,
                 "kept": counts.detail,
             },
             out,
@@ -101,4 +102,9 @@ def tally(
         out.print(
             f"{output}: {counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; "
             f"kept {counts.detail}"
+        )
+    if result.conflicting:
+        err.print(
+            f"{result.conflicting:,} reports have the id of an earlier one and other codes: no honest participant sends "
+            "those; the earlier one counts."
         )

@@ -11,6 +11,7 @@ from privtally.cli.options import (
     GuessOption,
     JsonFlag,
     MechanismOption,
+    PhaseOption,
     RuleOption,
     check_learning_options,
 )
@@ -41,42 +42,35 @@ def design(
 
 def learn(
     context: typer.Context,
-    plan: Annotated[Path, typer.Option("--plan", "-p", help="The first phase's plan.")],
-    counts: Annotated[Path, typer.Option("--counts", "-c", help="The first phase's counts.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the second phase's plan goes.")],
+    phase: PhaseOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the next phase's plan goes.")],
     rule: RuleOption = "robust",
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
-    phase2_users: Annotated[
+    people: Annotated[
         int | None,
-        typer.Option("--phase2-users", help="How many people Phase II will ask; nine times Phase I's if not given."),
+        typer.Option("--people", help="How many people the next phase will ask; nine times the first's if not given."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Write the second phase's plan, learned from the first phase's counts."""
+    """Write the next phase's plan, learned from the counts of all earlier phases."""
     from privtally.cli import words
-    from privtally.collector.learn.rules import learn
-    from privtally.files import check_output, read_counts, read_plan, write_bytes
+    from privtally.collector.learn import learn
+    from privtally.files import check_output, read_history, write_bytes
 
-    check_output(output, [plan, counts])
-    first = read_plan(plan)
-    check_learning_options(context, first.campaign, rule)
+    check_output(output, phase)
+    history = read_history(phase)
+    check_learning_options(context, history[0][0].mechanism, rule)
     with busy("Learning"):
-        second = learn(
-            first,
-            read_counts(counts, first),
-            rule=rule,
-            phase2_users=phase2_users,
-            max_pivot_guess=max_pivot_guess,
-        )
-    write_bytes(output, second.dump())
-    if phase2_users is None and second.learned is not None and second.learned.phase2_users is not None:
-        err.print(f"Assumed {second.learned.phase2_users:,} people in Phase II; say how many with --phase2-users.")
+        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
+    write_bytes(output, plan.dump())
+    if people is None and plan.learned is not None and plan.learned.people is not None:
+        err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
     out = beside(output)
     if json:
-        print_json({"output": str(output), **words.summary(second)}, out)
+        print_json({"output": str(output), **words.summary(plan)}, out)
     else:
-        out.print(f"{output}: {words.headline(second)}")
-        words.print_learned(second, out)
+        out.print(f"{output}: {words.headline(plan)}")
+        words.print_learned(plan, out)
 
 
 def show(

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from privtally.errors import CampaignError
+from privtally.errors import CampaignError, DocumentError
 from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, MechanismName, Method, Rule
 
 DataArgument = Annotated[
@@ -26,6 +27,9 @@ GuessOption = Annotated[
         help="How often an observer who knows nothing of the answers may name the one that was randomised "
         "(rule robust; 1: it may be known).",
     ),
+]
+PhaseOption = Annotated[
+    list[Path], typer.Option("--phase", metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase.")
 ]
 RunsOption = Annotated[int, typer.Option("--runs", help="How many times every campaign is simulated.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same numbers.")]
@@ -57,3 +61,24 @@ def check_learning_options(context: typer.Context, mechanism: MechanismName, rul
     refuse_without_effect(context, sorted(known - set(LEARNED_WITH.get(mechanism, ()))), f"with {mechanism}")
     if rule not in RULES_WITH_BOUND:
         refuse_without_effect(context, ["max_pivot_guess"], f"with the rule {rule}")
+
+
+class PhaseOptions(TyperCommand):
+    """A command whose option --phase takes two files each time; typer knows only options that take one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `--phase PLAN COUNTS` as `--phase PLAN --phase COUNTS`."""
+        spread: list[str] = []
+        rest = list(args)
+        while rest:
+            word = rest.pop(0)
+            if word.startswith("--phase="):
+                rest.insert(0, word.removeprefix("--phase="))
+                word = "--phase"
+            if word == "--phase":
+                if len(rest) < 2 or any(path.startswith("-") and path != "-" for path in rest[:2]):
+                    raise DocumentError("--phase needs two files: --phase PLAN COUNTS")
+                spread += ["--phase", rest.pop(0), "--phase", rest.pop(0)]
+            else:
+                spread.append(word)
+        return super().parse_args(ctx, spread)

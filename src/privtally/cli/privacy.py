@@ -26,7 +26,7 @@ def audit(
     json: JsonFlag = False,
 ) -> None:
     """Say exactly what a report gives away."""
-    from privtally.collector.estimate import load_estimate
+    from privtally.documents.estimate import load_estimate
     from privtally.files import MOST_TABLE_BYTES, check_output, naming, read_bytes, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
     from privtally.privacy.certificate import certify, dump_certificate
@@ -99,10 +99,10 @@ def _print_plan(part: dict[str, Any]) -> None:
         out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
     if part["value_guesses"] is None:
         out.print("What an observer can guess is too large to enumerate for this plan.")
-    _print_poisoning(part["mechanism"], part["poisoning"])
+    _print_poisoning(part["poisoning"])
 
 
-def _print_poisoning(mechanism: str, poisoning: dict[str, Any]) -> None:
+def _print_poisoning(poisoning: dict[str, Any]) -> None:
     from rich.text import Text
 
     effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
@@ -115,7 +115,7 @@ def _print_poisoning(mechanism: str, poisoning: dict[str, Any]) -> None:
     name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
     line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "
     line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
-    if mechanism == "smp":
+    if worst["quiet_shift_points"] != worst["shift_points"]:
         line += (
             ", which shows, as too many answer that question; choosing questions as told they move it "
             f"{_moved(worst['quiet_shift_points'])}"

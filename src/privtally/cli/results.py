@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from typer.core import TyperCommand
 
 from privtally.cli.console import beside, busy, err, print_json
-from privtally.cli.options import JsonFlag, MethodOption, refuse_without_effect
+from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, refuse_without_effect
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -20,33 +19,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class PhaseOptions(TyperCommand):
-    """A command whose option --phase takes two files each time; typer knows only options that take one."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read `--phase PLAN COUNTS` as `--phase PLAN --phase COUNTS`."""
-        spread: list[str] = []
-        rest = list(args)
-        while rest:
-            word = rest.pop(0)
-            if word.startswith("--phase="):
-                rest.insert(0, word.removeprefix("--phase="))
-                word = "--phase"
-            if word == "--phase":
-                if len(rest) < 2 or any(path.startswith("-") and path != "-" for path in rest[:2]):
-                    raise DocumentError("--phase needs two files: --phase PLAN COUNTS")
-                spread += ["--phase", rest.pop(0), "--phase", rest.pop(0)]
-            else:
-                spread.append(word)
-        return super().parse_args(ctx, spread)
-
-
 def estimate(
     context: typer.Context,
-    phase: Annotated[
-        list[Path],
-        typer.Option("--phase", metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase."),
-    ],
+    phase: PhaseOption,
     method: MethodOption = "pooled",
     pair: Annotated[
         str | None,
@@ -61,7 +36,7 @@ def estimate(
     """Estimate how frequent every answer is."""
     from privtally.cli import words
     from privtally.collector.estimate import estimate
-    from privtally.files import check_output, read_counts, read_plan, write_whole
+    from privtally.files import check_output, read_history, write_whole
     from privtally.plots import estimate as picture
 
     if output is not None and _suffix(output) not in (".csv", ".json"):
@@ -70,15 +45,13 @@ def estimate(
         check_output(path, phase)
     if plot is not None:
         picture.check_picture_path(plot)
-    plans = [read_plan(path) for path in phase[::2]]
-    counts = [read_counts(path, plan) for path, plan in zip(phase[1::2], plans, strict=True)]
-    phases = list(zip(plans, counts, strict=True))
+    history = read_history(phase)
     if pair is not None:
         refuse_without_effect(context, ["method", "plot"], "with --pair")
-        _estimate_pair(phases, _two_names(pair, plans[0].schema.names), output, json=json)
+        _estimate_pair(history, _two_names(pair, history[0][0].schema.names), output, json=json)
         return
     with busy("Estimating"), ExitStack() as stack:
-        result = estimate(phases, method)
+        result = estimate(history, method)
         if output is not None:
             table = result.to_csv() if _suffix(output) == ".csv" else result.dump()
             stack.enter_context(write_whole(output)).write(table)
@@ -115,7 +88,7 @@ def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
     return (known or cuts[len(exact) :])[0]
 
 
-def _estimate_pair(phases: "list[Phase]", names: tuple[str, str], output: Path | None, *, json: bool) -> None:
+def _estimate_pair(history: "list[Phase]", names: tuple[str, str], output: Path | None, *, json: bool) -> None:
     import msgspec
 
     from privtally.cli import words
@@ -123,7 +96,7 @@ def _estimate_pair(phases: "list[Phase]", names: tuple[str, str], output: Path |
     from privtally.files import write_bytes
 
     with busy("Estimating"):
-        result = estimate_pair(phases, *names)
+        result = estimate_pair(history, *names)
     if output is not None:
         document = msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
         write_bytes(output, result.to_csv() if _suffix(output) == ".csv" else document)

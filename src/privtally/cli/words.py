@@ -10,22 +10,13 @@ from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from privtally.collector.estimate import AttributeEstimate, Estimate
 from privtally.collector.pairs import PairEstimate
 from privtally.documents.counts import Counts
+from privtally.documents.estimate import AttributeEstimate, Estimate
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
-from privtally.mechanisms import Split
-from privtally.names import TWO_PHASE
-
-NAMES = {
-    "spl": "SPL: every answer randomised with an equal share of the budget",
-    "smp": "SMP: one random question answered with the whole budget, the report says which",
-    "rs-fd": "RS+FD: one random answer randomised with the whole budget, the others drawn evenly",
-    "rs-rfd": "RS+RFD: one random answer randomised with the whole budget, the others drawn from priors",
-    "corr-rr": "Corr-RR: one random answer randomised with the whole budget, the others copy it or differ from it",
-    "cond-rr": "Cond-RR: one random answer randomised with the whole budget, the others drawn from tables given it",
-}
+from privtally.mechanisms import NAMED
+from privtally.mechanisms.fills import CopyFill
 
 BAR_WIDTH = 30
 """A bar of 100 % is as wide as this, or narrower where the console is."""
@@ -38,8 +29,7 @@ HEADER_WIDTH = 16
 
 def headline(plan: Plan) -> str:
     """A plan in one line."""
-    phases = "phase " + (f"{plan.phase} of 2" if plan.campaign in TWO_PHASE else "1 of 1")
-    return f"plan {plan.digest[:12]}…, {phases} of {plan.campaign}, ε = {plan.epsilon:g}"
+    return f"plan {plan.digest[:12]}…, phase {plan.phase} of {plan.mechanism}, ε = {plan.epsilon:g}"
 
 
 def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
@@ -49,13 +39,14 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
             return {
                 "kind": "plan",
                 "plan": document.digest,
-                "campaign": document.campaign,
+                "campaign": document.campaign_id,
                 "phase": document.phase,
                 "mechanism": document.mechanism,
                 "epsilon": document.epsilon,
+                "answers": document.answers,
                 "realised_epsilon": log_floor(document.sampler.ratio),
                 "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
-                "copy_probability": document.copy_probability,
+                "parts": msgspec.to_builtins(document.parts),
             }
         case Counts():
             return {
@@ -82,23 +73,24 @@ def describe(document: Plan | Counts | Estimate, console: Console) -> None:
 
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
-    console.print(NAMES[plan.mechanism])
+    console.print(NAMED[plan.mechanism].title)
     console.print(
         f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by its integer weights: ε = {_realised(plan)}."
     )
     table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     mechanism = plan.sampler
-    for own, attribute in enumerate(plan.schema.attributes):
-        kept = float(mechanism.channels[own].probability(0, 0))
-        when = "" if isinstance(mechanism, Split) else " if chosen"
+    for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
+        part = mechanism.parts[number]
+        kept = part.asked[place].same / part.asked[place].total
+        when = "" if len(part.branches) == 1 else " if chosen"
         table.add_row(Text(attribute.name), Text(_list(attribute.labels)), f"{kept:.1%}{when}")
     console.print(table)
-    if plan.copy_probability is not None:
-        _print_matrix(plan, plan.copy_probability, console)
-    if plan.priors is not None:
-        console.print("The other answers are drawn from priors that the first phase learned.")
-    if plan.conditional_tables is not None:
-        console.print("The other answers are drawn from conditional tables that the first phase learned.")
+    for part in mechanism.parts:
+        if part.fill is not None:
+            names = [plan.schema.names[own] for own in part.attributes]
+            console.print(Text(f"Of {_list(names)}, {part.pivots} chosen at random; the others are {part.fill.title}."))
+            if isinstance(part.fill, CopyFill):
+                _print_matrix(names, part.fill.probability, console)
     print_learned(plan, console)
 
 
@@ -108,7 +100,8 @@ def print_learned(plan: Plan, console: Console) -> None:
     if learned is None:
         return
     rule = f" by the rule '{learned.rule}'" if learned.rule else ""
-    console.print(f"Learned from {learned.reports:,} reports to plan {learned.plan[:12]}…{rule}.")
+    phases = ", ".join(f"{source.plan[:12]}…" for source in learned.history)
+    console.print(f"Learned from {learned.reports:,} reports to {phases}{rule}.")
     if learned.pivot_guess is not msgspec.UNSET:
         console.print(
             f"An observer who knows nothing of the answers names the chosen one {learned.pivot_guess:.1%} of the time; "
@@ -120,12 +113,12 @@ def _realised(plan: Plan) -> str:
     return str(log_floor(plan.sampler.ratio))
 
 
-def _print_matrix(plan: Plan, matrix: Sequence[Sequence[float]], console: Console) -> None:
+def _print_matrix(names: Sequence[str], matrix: Sequence[Sequence[float]], console: Console) -> None:
     console.print("Probability that another answer copies the chosen one")
     cells = [
         ["" if other == own else f"{value:.3f}" for other, value in enumerate(row)] for own, row in enumerate(matrix)
     ]
-    _print_blocks("chosen \\ other", plan.schema.names, plan.schema.names, cells, console)
+    _print_blocks("chosen \\ other", names, names, cells, console)
 
 
 def _print_blocks(
@@ -166,7 +159,7 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     """Print an estimate as a table with bars, next to the truth if that is known."""
     phases = estimate.provenance.phases
     reports = " + ".join(f"{phase.reports:,}" for phase in phases)
-    how = f"{estimate.provenance.campaign}, ε = {phases[0].epsilon:g}, method {estimate.method}"
+    how = f"{estimate.provenance.mechanism}, ε = {phases[0].epsilon:g}, method {estimate.method}"
     console.print(f"{reports} private reports, {how}")
     bars = console.width >= LEAST_WIDTH + (0 if truth is None else 10)
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from privtally.collector.estimate import Phase, estimate
-from privtally.collector.learn.rules import learn
+from privtally.collector.learn import learn
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.campaign import phase1_people
 from privtally.documents.plan import design
@@ -21,6 +21,7 @@ from privtally.errors import CampaignError, EstimateError
 from privtally.lab.collectors import Collector, Exact, People, UserByUser
 from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
+from privtally.lab.seed import seeded
 from privtally.lab.variants import Variant, learns
 from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule
 from privtally.schema import Records, Schema
@@ -155,7 +156,7 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
 def _run(
     collector: Collector[People], study: Study, variant: Variant, epsilon: float
 ) -> Iterator[tuple[list[Phase], list[Any]]]:
-    first = design(study.records.schema, epsilon, variant.mechanism)
+    first = design(study.records.schema, epsilon, variant.mechanism, source=seeded(study.seed))
     for _ in range(study.runs):
         if not learns(variant.mechanism):
             people = collector.everybody()
@@ -165,10 +166,9 @@ def _run(
         counts = collector.count(first, people_1)
         users = study.people - counts.reports
         second = learn(
-            first,
-            counts,
+            [(first, counts)],
             rule=variant.rule or RULES[0],
-            phase2_users=users,
+            people=users,
             max_pivot_guess=study.max_pivot_guess,
         )
         yield [(first, counts), (second, collector.count(second, people_2))], collector.truth(people_1, people_2)

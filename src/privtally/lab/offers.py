@@ -15,7 +15,7 @@ from privtally.collector.estimate.pooled import MOST_LABELS
 from privtally.collector.learn.copying import told
 from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_ONE_WAY, MOST_UNLIKE, SLACK, one_way
 from privtally.documents.campaign import phase1_people
-from privtally.documents.counts import WHOLE_REPORT_LIMIT
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.errors import CampaignError
 from privtally.lab.expectation import Noise
 from privtally.lab.variants import refusal
@@ -113,7 +113,7 @@ def copied(schema: Schema, question: Question, phase1: int) -> Iterator[Noise]:
     if attributes * size > MOST_LABELS or (len(labels) > 1 and attributes > MOST_UNLIKE):
         return
     secret = max(question.max_pivot_guess, 1 / attributes)
-    kept = min(size**attributes, phase2) <= WHOLE_REPORT_LIMIT
+    kept = min(size**attributes, phase2) <= SUB_REPORT_LIMIT
     tells = told(CANDIDATES, attributes, size, whole=kept)
     if tells is not None:
         together, apart = 1 / (first + second * tells.shared), 1 / (first + second * tells.apart)

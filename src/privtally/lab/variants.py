@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
-from privtally.names import RULES, TWO_PHASE, MechanismName, Rule
+from privtally.mechanisms import NAMED
+from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
 from privtally.schema import Schema
 
 
@@ -29,12 +30,12 @@ def usual(mechanism: MechanismName) -> Variant:
 
 def learns(mechanism: MechanismName) -> bool:
     """Whether a later phase is learned from the first."""
-    return mechanism in TWO_PHASE
+    return NAMED[mechanism].learns
 
 
 def rules_of(mechanism: MechanismName) -> Sequence[Rule | None]:
     """The rules by which a later phase can be learned; None alone if there is no choice."""
-    return RULES if mechanism == "corr-rr" else (None,)
+    return RULES if "rule" in LEARNED_WITH.get(mechanism, ()) else (None,)
 
 
 def refusal(schema: Schema, epsilon: float, mechanism: MechanismName) -> PrivtallyError | None:

@@ -33,6 +33,8 @@ Row = tuple[float, ...]
 class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     """How the attributes of a part that are not asked get their codes."""
 
+    title: ClassVar[str]
+    """What happens to the attributes that are not asked, in words that end a sentence."""
     conditional: ClassVar[bool] = False
     """Whether a filled code depends on the private codes of the pivots."""
     silent: ClassVar[bool] = False
@@ -54,6 +56,7 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 class UniformFill(Fill, frozen=True, tag="uniform"):
     """Every code with the same probability."""
 
+    title: ClassVar[str] = "drawn evenly from all labels"
     even: ClassVar[bool] = True
 
     def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
@@ -63,6 +66,7 @@ class UniformFill(Fill, frozen=True, tag="uniform"):
 class RowFill(Fill, frozen=True, tag="row"):
     """A code from the attribute's own row."""
 
+    title: ClassVar[str] = "drawn from priors that earlier phases taught"
     rows: tuple[Row, ...]
 
     def check(self, outputs: Sequence[int], pivots: int) -> None:
@@ -78,6 +82,7 @@ class RowFill(Fill, frozen=True, tag="row"):
 class CopyFill(Fill, frozen=True, tag="copy"):
     """The pivot's code with `probability[pivot][other]`, else one of the remaining codes, each as likely."""
 
+    title: ClassVar[str] = "copies of the chosen one, or differ from it"
     conditional: ClassVar[bool] = True
     probability: tuple[Row, ...]
 
@@ -106,6 +111,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TableFill(Fill, frozen=True, tag="table", dict=True):
     """A code from the table's row for the pivots' private codes."""
 
+    title: ClassVar[str] = "drawn from tables given the chosen ones"
     conditional: ClassVar[bool] = True
     tables: tuple[Table, ...]
 
@@ -130,6 +136,7 @@ class TableFill(Fill, frozen=True, tag="table", dict=True):
 class SilentFill(Fill, frozen=True, tag="silent"):
     """The code after the last one, which stands for "not asked"."""
 
+    title: ClassVar[str] = "left out of the report"
     silent: ClassVar[bool] = True
     even: ClassVar[bool] = True
 

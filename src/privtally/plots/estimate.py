@@ -135,7 +135,7 @@ def _title(estimate: Estimate) -> str:
     phases = estimate.provenance.phases
     people = sum(phase.reports for phase in phases)
     return (
-        f"{people:,} private reports, {estimate.provenance.campaign}, "
+        f"{people:,} private reports, {estimate.provenance.mechanism}, "
         f"ε = {phases[0].epsilon:g} each, method {estimate.method}"
     )
 
