@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privtally.collector.estimate import Phase, estimate
-from privtally.collector.learn.rules import learn
+from privtally.collector.learn import learn
 from privtally.collector.simplex import project_to_simplex
-from privtally.documents.counts import count
+from privtally.collector.tally import count
 from privtally.documents.plan import design
 from privtally.errors import EstimateError
 from privtally.exact.source import Stream
@@ -164,7 +164,7 @@ def phases_of(
     asked = round(share * len(records))
     one, two = (Records(records.schema, records.codes[part]) for part in (slice(asked), slice(asked, None)))
     counts = count(first, respond_many(first, one, source).codes)
-    second = learn(first, counts, rule=rule or "robust", phase2_users=len(two), max_pivot_guess=max_pivot_guess)
+    second = learn([(first, counts)], rule=rule or "robust", people=len(two), max_pivot_guess=max_pivot_guess)
     return [(first, counts), (second, count(second, respond_many(second, two, source).codes))]
 
 

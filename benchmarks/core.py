@@ -22,9 +22,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.documents.plan import Plan, phase_mechanism
+from privtally.documents.plan import Learned, LearnedFrom, Plan, design
 from privtally.exact.probability import nearest_distribution, nearest_probability
 from privtally.exact.source import Stream
+from privtally.mechanisms import NAMED
+from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, Table, TableFill, table_places
+from privtally.mechanisms.named import one_pivot
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
@@ -37,21 +40,22 @@ MOST_HELP_SECONDS = 0.4
 
 def plan_of(mechanism: MechanismName) -> Plan:
     """A plan that runs the mechanism, with middling parameters."""
-    phase = 2 if mechanism in ("rs-rfd", "corr-rr", "cond-rr") else 1
     prior = nearest_distribution(np.array([0.4, 0.3, 0.2, 0.1]))
     attributes = range(ATTRIBUTES)
     copy = tuple(tuple(1.0 if one == two else nearest_probability(0.7) for two in attributes) for one in attributes)
-    tables = tuple(tuple(None if one == two else (prior,) * SIZE for two in attributes) for one in attributes)
-    return Plan(
-        schema=Schema.of({f"q{own}": [str(code) for code in range(SIZE)] for own in attributes}),
-        epsilon=1.0,
-        campaign=mechanism,
-        phase=1 if phase == 1 else 2,
-        mechanism=phase_mechanism(mechanism, phase),
-        priors=(prior,) * ATTRIBUTES if mechanism == "rs-rfd" else None,
-        copy_probability=copy if mechanism == "corr-rr" else None,
-        conditional_tables=tables if mechanism == "cond-rr" else None,
-    )
+    tables = tuple(Table(pivots, other, (prior,) * SIZE) for pivots, other in table_places(ATTRIBUTES, 1))
+    fills: dict[type[Fill], AnyFill] = {
+        RowFill: RowFill((prior,) * ATTRIBUTES),
+        CopyFill: CopyFill(copy),
+        TableFill: TableFill(tables),
+    }
+    schema = Schema.of({f"q{own}": [str(code) for code in range(SIZE)] for own in attributes})
+    first = design(schema, 1.0, mechanism)
+    kind = NAMED[mechanism].learned
+    if kind is None:
+        return first
+    learned = Learned((LearnedFrom(first.digest, "0" * 64, 1),))
+    return first.next(one_pivot(ATTRIBUTES, fills[kind]), learned)
 
 
 def plain_spl(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:

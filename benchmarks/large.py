@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.collector.learn.rules import learn
-from privtally.documents.counts import Counts, count
+from privtally.collector.learn import learn
+from privtally.collector.tally import count
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
 from privtally.exact.source import Stream
 from privtally.files import write_bytes
+from privtally.mechanisms import NAMED
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
@@ -54,9 +56,9 @@ def prepare(mechanism: MechanismName, schema: Schema, reports: int, directory: P
     parts = -(-reports // PART)
     plan = design(schema, 1.0, mechanism)
     phases = []
-    if mechanism == "corr-rr":
+    if NAMED[mechanism].learns:
         phases.append((plan, tallied(plan, laws, range(PHASE1_PARTS), reports, source)))
-        plan = learn(plan, phases[0][1], phase2_users=reports - PHASE1_PARTS * PART)
+        plan = learn(phases, people=reports - PHASE1_PARTS * PART)
     phases.append((plan, tallied(plan, laws, range(PHASE1_PARTS if phases else 0, parts), reports, source)))
     words = []
     for plan, counts in phases:

@@ -105,6 +105,6 @@ def tally(
         )
     if result.conflicting:
         err.print(
-            f"{result.conflicting:,} reports have the id of an earlier one and other codes: no honest participant sends "
-            "those; the earlier one counts."
+            f"{result.conflicting:,} reports have the id of an earlier one and other codes, which no honest "
+            "participant sends; the earlier one counts."
         )
