@@ -181,7 +181,7 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
 
 
 def _check_name(path: Path) -> None:
-    if path.name in ("", ".."):
+    if path.name in ("", "..") or path == STANDARD:
         raise DocumentError(f"cannot write {str(path)!r}: give the output a name")
 
 
