@@ -60,6 +60,15 @@ def test_a_directory_is_refused_as_a_file(tmp_path: Path) -> None:
         files.write_bytes(tmp_path, b"x")
 
 
+def test_a_name_that_the_system_refuses_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)
+    files.check_output(path, [tmp_path])
+    with pytest.raises(DocumentError, match="cannot write"):
+        files.write_bytes(path, b"x")
+    with pytest.raises(DocumentError, match="cannot write"), files.write_whole_directory(path):
+        pass
+
+
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
