@@ -56,7 +56,7 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused_as_a_file(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="directory"):
+    with pytest.raises(DocumentError, match="it is a directory"):
         files.write_bytes(tmp_path, b"x")
 
 
@@ -122,7 +122,7 @@ def _hard(path: Path) -> Path:
 def test_an_output_that_is_an_input_is_refused(tmp_path: Path, other_name: Callable[[Path], Path]) -> None:
     data = tmp_path / "data"
     data.write_bytes(b"x")
-    with pytest.raises(DocumentError, match="input"):
+    with pytest.raises(DocumentError, match="is an input"):
         files.check_output(other_name(data), [tmp_path / "gone", data])
 
 
