@@ -56,8 +56,17 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused_as_a_file(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="directory"):
+    with pytest.raises(DocumentError, match="it is a directory"):
         files.write_bytes(tmp_path, b"x")
+
+
+def test_a_name_that_the_system_refuses_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)
+    files.check_output(path, [tmp_path])
+    with pytest.raises(DocumentError, match="cannot write"):
+        files.write_bytes(path, b"x")
+    with pytest.raises(DocumentError, match="cannot write"), files.write_whole_directory(path):
+        pass
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -113,7 +122,7 @@ def _hard(path: Path) -> Path:
 def test_an_output_that_is_an_input_is_refused(tmp_path: Path, other_name: Callable[[Path], Path]) -> None:
     data = tmp_path / "data"
     data.write_bytes(b"x")
-    with pytest.raises(DocumentError, match="input"):
+    with pytest.raises(DocumentError, match="is an input"):
         files.check_output(other_name(data), [tmp_path / "gone", data])
 
 

@@ -105,7 +105,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 def is_stream(path: Path) -> bool:
     """Whether a path is written as it is and never replaced: a character device, a pipe or standard output."""
-    return path.is_char_device() or path.is_fifo() or _standard_descriptor(path) is not None
+    mode = 0
+    with suppress(OSError):  # there is no such file
+        mode = path.stat().st_mode
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or _standard_descriptor(path) is not None
 
 
 def is_standard_output(path: Path | None) -> bool:
@@ -165,11 +168,11 @@ def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
 @contextmanager
 def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
     _check_name(path)
     draft = _draft_of(path)
     try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
         draft.mkdir()
         yield draft
         draft.replace(path)
@@ -180,7 +183,7 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
 
 
 def _check_name(path: Path) -> None:
-    if path.name in ("", ".."):
+    if path.name in ("", "..") or path == STANDARD:
         raise DocumentError(f"cannot write {str(path)!r}: give the output a name")
 
 

@@ -79,6 +79,9 @@ def _print(result: T, in_words: Callable[[T, "Console"], None], output: Path | N
 
 def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
     """Two attributes' names around a comma, which may stand in a name too."""
+    from privtally.schema import normal
+
+    pair = normal(pair)
     places = [place for place, char in enumerate(pair) if char == ","]
     exact = [(pair[:place], pair[place + 1 :]) for place in places]
     cuts = [*exact, *((one.strip(), two.strip()) for one, two in exact)]
