@@ -299,7 +299,9 @@ def chi_square_p(reports: np.ndarray, law: Law) -> float:
     """
     shape = tuple(int(top) + 1 for top in reports.max(axis=0))
     times = np.bincount(np.ravel_multi_index(tuple(reports.T.astype(np.int64)), shape), minlength=prod(shape))
-    seen = {tuple(row): int(times[np.ravel_multi_index(row, shape)]) for row in np.argwhere(times.reshape(shape)).tolist()}
+    seen = {
+        tuple(row): int(times[np.ravel_multi_index(row, shape)]) for row in np.argwhere(times.reshape(shape)).tolist()
+    }
     if any(law.get(report, 0) == 0 for report in seen):
         return 0.0
     expected = {report: float(chance) * len(reports) for report, chance in law.items() if chance > 0}

@@ -47,7 +47,9 @@ def test_the_operator_gives_the_marginals_of_the_law_for_dependent_answers(name:
     weights = [int(weight) for weight in made_up.integers(1, 100, len(laws))]
     shares = {record: Fraction(weight, sum(weights)) for record, weight in zip(laws, weights, strict=True)}
     found = mechanism.expect(joint_of(mechanism, shares))
-    assert [list(own) for own in found] == reported([(shares[own], law) for own, law in laws.items()], mechanism.outputs)
+    assert [list(own) for own in found] == reported(
+        [(shares[own], law) for own, law in laws.items()], mechanism.outputs
+    )
 
 
 def joint_of(mechanism: Mechanism, shares: dict[tuple[int, ...], Fraction]) -> Joint:

@@ -1,7 +1,7 @@
 """Samplers against their laws: exactly, word by word, where that can be done, and whole reports by a chi-square test.
 
-The chi-square tests accept above p = 1e-9 and run on a fixed seed: with about a hundred of them, a correct sampler would
-be refused for one seed in ten million. Each has controls with a wrong law that must be refused.
+The chi-square tests accept above p = 1e-9 and run on a fixed seed: with about a hundred of them, a correct sampler
+would be refused for one seed in ten million. Each has controls with a wrong law that must be refused.
 """
 
 from collections.abc import Sequence
