@@ -4,10 +4,11 @@ from fractions import Fraction
 from itertools import combinations
 from math import exp, log
 
+import numpy as np
 import pytest
 
 from privtally.mechanisms import Law, Mechanism, Part
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.channel import Subsets, randomized_response
 from privtally.mechanisms.fills import UniformFill
 from privtally.names import MechanismName
 from privtally.privacy.audit import audit, audit_campaign
@@ -53,6 +54,13 @@ def test_losses_are_those_of_the_law(mechanism: MechanismName, sizes: tuple[int,
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_losses_of_any_parts_pivots_and_channels_are_those_of_the_law(name: str) -> None:
     assert_losses_are_those_of(EXTENSIONS[name](2.0), laws_of(name, 2.0))
+
+
+def test_a_channel_that_says_nothing_weakens_the_ratio_by_its_rarest_code() -> None:
+    """Every input has the same set: a code outside it hides the other attribute least."""
+    mute = Subsets(np.array([[0], [0]]), outputs=3, same=5, other=2)
+    mechanism = Mechanism((Part((0, 1), 1, (mute, randomized_response(Fraction(1), 3)), UniformFill()),))
+    assert_losses_are_those_of(mechanism, all_laws(mechanism))
 
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(4, 4, 4, 4), (2, 3, 5)]))
