@@ -10,7 +10,8 @@ import pytest
 from privtally.exact import wire
 from privtally.names import MechanismName
 from privtally.privacy.certificate import certify, dump_certificate
-from privtally.privacy.verify import CertificateError, verify
+from privtally.privacy.second_model import CertificateError
+from privtally.privacy.verify import verify
 from tests.support import EXTENDED_PLANS, cases, plan_of, plan_with
 
 Edit = Callable[[dict[str, Any]], object]
@@ -38,7 +39,9 @@ def test_false_certificates_of_groups_and_several_pivots_are_refused(name: str) 
     for edit in (
         lambda c: first(c).update(ratio=larger(first(c)["ratio"])),
         lambda c: first(c).update(record=first(c)["other_record"], other_record=first(c)["record"]),
-        lambda c: c["by_differing_attributes"][-1].update(c["by_differing_attributes"][-2], differing=plan.sampler.width),
+        lambda c: c["by_differing_attributes"][-1].update(
+            c["by_differing_attributes"][-2], differing=plan.sampler.width
+        ),
     ):
         with pytest.raises(CertificateError):
             verify(plan.dump(), edited(document, edit))
