@@ -1,7 +1,8 @@
 """What the tests share: plans of every kind, scripted randomness, and exact arithmetic that shares no code with src."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import factorial, prod
 from typing import Any
@@ -16,9 +17,20 @@ from privtally.documents.plan import Learned, LearnedFrom, Plan, design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.exact.probability import nearest_distribution, nearest_probability
 from privtally.exact.source import Words
-from privtally.mechanisms import NAMED, Law, PartPlan
-from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, Table, TableFill, table_places
-from privtally.mechanisms.named import one_pivot
+from privtally.mechanisms import NAMED, Law, Mechanism, Part, PartPlan, build
+from privtally.mechanisms.channel import Subsets, randomized_response
+from privtally.mechanisms.fills import (
+    AnyFill,
+    CopyFill,
+    Fill,
+    RowFill,
+    SilentFill,
+    Table,
+    TableFill,
+    UniformFill,
+    table_places,
+)
+from privtally.mechanisms.named import RandomizedResponse, one_pivot
 from privtally.names import MechanismName
 from privtally.schema import Schema
 
@@ -107,6 +119,127 @@ def _any_probability(made_up: np.random.Generator) -> float:
     return float(made_up.choice([0.0, 1.0, nearest_probability(made_up.random())], p=[0.15, 0.1, 0.75]))
 
 
+Plans = tuple[tuple[PartPlan, ...], tuple[int, ...]]
+"""The parts of a plan, and the numbers of labels of its attributes."""
+
+GROUPED = (3, 2, 3, 2)
+GROUPS = ((2, 0), (1, 3))
+"""Two groups of two attributes that stand neither side by side nor in order, of other sizes in each group."""
+THREE = (2, 3, 2)
+MIXED = (2, 4, 3)
+
+
+def part_of(attributes: tuple[int, ...], pivots: int, fill: AnyFill | None) -> PartPlan:
+    """A part that asks so many of its attributes by randomized response."""
+    return PartPlan(attributes, pivots, (RandomizedResponse(),) * len(attributes), fill)
+
+
+def grouped(*fills: AnyFill) -> Plans:
+    """The two groups, one attribute of each asked with half the budget."""
+    return tuple(part_of(group, 1, fill) for group, fill in zip(GROUPS, fills, strict=True)), GROUPED
+
+
+def two_of_three(fill: AnyFill) -> Plans:
+    """One part of three attributes of which two are asked, with half the budget each."""
+    return (part_of((0, 1, 2), 2, fill),), THREE
+
+
+def aligned(sizes: Sequence[int]) -> TableFill:
+    """Each label of one attribute goes with a label of every other one, and now and then with its neighbour."""
+
+    def rows(own: int, other: int) -> tuple[tuple[float, ...], ...]:
+        chances = np.zeros((sizes[own], sizes[other]))
+        for code in range(sizes[own]):
+            place = code * sizes[other] // sizes[own]
+            chances[code, place] += 0.875
+            chances[code, (place + 1) % sizes[other]] += 0.125
+        return tuple(map(tuple, chances.tolist()))
+
+    places = table_places(len(sizes), 1)
+    return TableFill(tuple(Table(pivots, other, rows(pivots[0], other)) for pivots, other in places))
+
+
+def _tables(sizes: Sequence[int], pivots: int) -> TableFill:
+    return table_fill(sizes, pivots, np.random.default_rng(3))
+
+
+def _rows_of(sizes: Sequence[int]) -> RowFill:
+    made_up = np.random.default_rng(4)
+    return RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes))
+
+
+EXTENDED_PLANS: dict[str, Plans] = {
+    "groups, uniform": grouped(UniformFill(), UniformFill()),
+    "groups, copy": grouped(CopyFill(((1.0, 0.75), (0.25, 1.0))), CopyFill(((1.0, 0.125), (0.5, 1.0)))),
+    "groups, table": grouped(_tables((3, 3), 1), _tables((2, 2), 1)),
+    "groups, silent": grouped(SilentFill(), SilentFill()),
+    "groups, silent and table": grouped(SilentFill(), _tables((2, 2), 1)),
+    "a group and one alone": ((part_of((2, 0), 1, UniformFill()), part_of((1,), 1, None)), (3, 2, 3)),
+    "two pivots, silent": two_of_three(SilentFill()),
+    "two pivots, uniform": two_of_three(UniformFill()),
+    "two pivots, row": two_of_three(_rows_of(THREE)),
+    "two pivots, table": two_of_three(_tables(THREE, 2)),
+    "mixed sizes, aligned table": ((part_of((0, 1, 2), 1, aligned(MIXED)),), MIXED),
+}
+"""What a plan can state beyond the named mechanisms."""
+
+FANO = ((0, 1, 2), (0, 3, 4), (0, 5, 6), (1, 3, 5), (1, 4, 6), (2, 3, 6), (2, 4, 5))
+"""The lines of the Fano plane: seven sets of three points, any two of which have one point in common."""
+
+
+def subsets(epsilon: Fraction, sets: Sequence[Sequence[int]], outputs: int) -> Subsets:
+    """A channel with other output codes than labels, with at most, and nearly, the given budget."""
+    power, inside = exp_below(epsilon), len(sets[0])
+    other = int(2**64 / (inside * power + outputs - inside))
+    return Subsets(np.array(sets, dtype=np.int64), outputs, int(power * other), other)
+
+
+def lines(pivots: int, fill: Fill, labels: int = 7) -> Callable[[float], Mechanism]:
+    """Points of the Fano plane for so many labels, randomized response on 3, and sets of which one code is in all."""
+
+    def made(epsilon: float) -> Mechanism:
+        budget = Fraction(epsilon) / pivots
+        asked = (
+            subsets(budget, FANO[:labels], 7),
+            randomized_response(budget, 3),
+            subsets(budget, ((0, 1), (0, 2)), 4),
+        )
+        return Mechanism((Part((1, 0, 2)[: 1 + pivots], pivots, asked[: 1 + pivots], fill),))
+
+    return made
+
+
+def planned(plans: Plans) -> Callable[[float], Mechanism]:
+    """The mechanism that parts describe."""
+    return lambda epsilon: build(*plans, Fraction(epsilon))
+
+
+EXTENSIONS: dict[str, Callable[[float], Mechanism]] = {
+    **{name: planned(plans) for name, plans in EXTENDED_PLANS.items()},
+    "lines, uniform": lines(1, UniformFill()),
+    "lines, silent": lines(1, SilentFill()),
+    "lines, table": lines(1, _tables((7, 3), 1), labels=5),
+    "lines, row": lines(1, _rows_of((7, 3)), labels=5),
+    "lines, two pivots, silent": lines(2, SilentFill(), labels=3),
+    "lines, two pivots, uniform": lines(2, UniformFill(), labels=3),
+    "lines, two pivots, table": lines(2, _tables((7, 3, 4), 2), labels=3),
+}
+"""Mechanisms of any number of parts, pivots and output codes, by their epsilon."""
+
+
+@cache
+def laws_of(name: str, epsilon: float) -> dict[tuple[int, ...], Law]:
+    """The law of every record under one of the extensions."""
+    return all_laws(EXTENSIONS[name](epsilon))
+
+
+def all_laws(mechanism: Mechanism) -> dict[tuple[int, ...], Law]:
+    """The law of every record; what fills contribute, which no record changes, is computed once for each report."""
+    for part in mechanism.parts:
+        part.__dict__["rest_probability"] = cache(part.rest_probability)
+    return {record: mechanism.law(record) for record in records_of(mechanism.sizes)}
+
+
 class Scripted:
     """A source that hands out the given words and then fails."""
 
@@ -123,6 +256,7 @@ class Scripted:
         return len(self._words)
 
 
+@cache
 def exp_below(power: Fraction, terms: int = 200) -> Fraction:
     """A rational just below e^power: a partial sum of its series."""
     return sum((power**index / factorial(index) for index in range(terms)), start=Fraction(0))
@@ -163,10 +297,11 @@ def chi_square_p(reports: np.ndarray, law: Law) -> float:
 
     Reports that are expected less than five times are taken together.
     """
-    seen: dict[tuple[int, ...], int] = {}
-    rows, times = np.unique(reports, axis=0, return_counts=True)
-    for row, count in zip(rows.tolist(), times.tolist(), strict=True):
-        seen[tuple(row)] = count
+    shape = tuple(int(top) + 1 for top in reports.max(axis=0))
+    times = np.bincount(np.ravel_multi_index(tuple(reports.T.astype(np.int64)), shape), minlength=prod(shape))
+    seen = {
+        tuple(row): int(times[np.ravel_multi_index(row, shape)]) for row in np.argwhere(times.reshape(shape)).tolist()
+    }
     if any(law.get(report, 0) == 0 for report in seen):
         return 0.0
     expected = {report: float(chance) * len(reports) for report, chance in law.items() if chance > 0}

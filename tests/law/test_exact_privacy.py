@@ -1,15 +1,33 @@
 """Every mechanism's law, enumerated: no report is more than e^ε times likelier under one record than another."""
 
+from collections.abc import Callable
 from fractions import Fraction
-from math import exp, log
+from math import exp, log, prod
 
 import pytest
 
 from privtally.exact.exponential import at_most_exp, log_floor
-from privtally.mechanisms import Pivot, Split, uniform_fills
+from privtally.mechanisms import Mechanism, Part
 from privtally.mechanisms.channel import Keep, randomized_response
+from privtally.mechanisms.fills import CopyFill, UniformFill
 from privtally.names import MechanismName
-from tests.support import cases, exp_below, plan_of, records_of, worst_ratio
+from tests.support import (
+    EXTENSIONS,
+    FANO,
+    all_laws,
+    cases,
+    exp_below,
+    first_plan,
+    later_plan,
+    laws_of,
+    plan_of,
+    records_of,
+    subsets,
+    worst_ratio,
+)
+
+NEARLY_ALL = Fraction(9_999, 10_000)
+"""The share of a promised budget that must be used."""
 
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases())
@@ -18,32 +36,46 @@ def test_no_two_records_are_further_apart_than_epsilon(
     mechanism: MechanismName, sizes: tuple[int, ...], epsilon: float
 ) -> None:
     sampler = plan_of(mechanism, sizes, epsilon).sampler
-    laws = [sampler.law(record) for record in records_of(sizes)]
+    assert_private(sampler, list(all_laws(sampler).values()), epsilon)
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_no_two_records_are_further_apart_under_any_parts_pivots_and_channels(name: str, epsilon: float) -> None:
+    assert_private(EXTENSIONS[name](epsilon), list(laws_of(name, epsilon).values()), epsilon)
+
+
+def assert_private(mechanism: Mechanism, laws: list[dict[tuple[int, ...], Fraction]], epsilon: float) -> None:
+    """Laws that sum to 1, the promise kept in exact arithmetic, and nearly all of it used."""
     assert all(sum(law.values()) == 1 for law in laws)
     worst = worst_ratio(laws)
     assert worst <= exp_below(Fraction(epsilon))
-    assert worst <= sampler.ratio
-    # The promise is kept, and nearly all of it is used.
-    assert worst >= exp_below(Fraction(epsilon) * Fraction(9_999, 10_000))
+    assert worst <= mechanism.ratio == prod(part.ratio for part in mechanism.parts)
+    assert worst >= exp_below(Fraction(epsilon) * NEARLY_ALL)
 
 
-@pytest.mark.parametrize("fills_below", ["none copied", "all copied"])
-def test_copying_never_or_always_is_as_private(fills_below: str) -> None:
-    copies = 0.0 if fills_below == "none copied" else 1.0
-    plan = plan_of("corr-rr", (3, 3, 3))
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_the_ratio_of_every_part_is_a_bound(name: str) -> None:
+    """The law of one part, its other attributes left out of the enumeration."""
+    for part in EXTENSIONS[name](1.0).parts:
+        reports = list(part.reports())
+        laws = [{report: part.probability(record, report) for report in reports} for record in records_of(part.sizes)]
+        assert all(sum(law.values()) == 1 for law in laws)
+        assert worst_ratio(laws) <= part.ratio
+
+
+@pytest.mark.parametrize("copies", [0.0, 1.0])
+def test_copying_never_or_always_is_as_private(copies: float) -> None:
     matrix = tuple(tuple(1.0 if own == other else copies for other in range(3)) for own in range(3))
-    extreme = type(plan)(
-        schema=plan.schema, epsilon=1.0, campaign="corr-rr", phase=2, mechanism="corr-rr", copy_probability=matrix
-    )
-    assert worst_ratio([extreme.sampler.law(record) for record in records_of((3, 3, 3))]) <= exp_below(Fraction(1))
+    extreme = later_plan(first_plan((3, 3, 3), 1.0, "corr-rr"), CopyFill(matrix)).sampler
+    assert worst_ratio(list(all_laws(extreme).values())) <= exp_below(Fraction(1))
 
 
 def test_the_enumeration_catches_a_pivot_that_spends_an_amplified_budget() -> None:
     """ε′ = ln(d(e^ε − 1) + 1) on the pivot is not ε-LDP for whole records (k = 2, d = 4, ε = 1)."""
-    amplified = Fraction(log(4 * (exp(1) - 1) + 1))
-    sizes = (2, 2, 2, 2)
-    sampler = Pivot.of(sizes, amplified, uniform_fills(sizes))
-    laws = {record: sampler.law(record) for record in records_of(sizes)}
+    channel = randomized_response(Fraction(log(4 * (exp(1) - 1) + 1)), 2)
+    sampler = Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, UniformFill()),))
+    laws = all_laws(sampler)
     zero = (0, 0, 0, 0)
     found = [
         max(
@@ -56,11 +88,28 @@ def test_the_enumeration_catches_a_pivot_that_spends_an_amplified_budget() -> No
     assert [round(epsilon, 2) for epsilon in found] == [1.00, 1.49, 1.82, 2.06]
 
 
-def test_the_enumeration_catches_a_weight_that_is_a_little_too_large() -> None:
-    honest = randomized_response(Fraction(1, 2), 3)
-    greedy = Keep(3, honest.same + honest.same // 10**6, honest.other - honest.other // 10**6)
-    laws = [Split((greedy, honest)).law(record) for record in records_of((3, 3))]
-    assert worst_ratio(laws) > exp_below(Fraction(1)) * (1 + Fraction(1, 10**7))
+def greedy_alone(budget: Fraction) -> Mechanism:
+    honest = randomized_response(budget / 2, 3)
+    return Mechanism((Part((0,), 1, (_a_little_more(honest),)), Part((1,), 1, (honest,))))
+
+
+def greedy_pivot(budget: Fraction) -> Mechanism:
+    honest = randomized_response(budget / 2, 3)
+    return Mechanism((Part((0, 1, 2), 2, (_a_little_more(honest), honest, honest), UniformFill()),))
+
+
+def greedy_lines(budget: Fraction) -> Mechanism:
+    return Mechanism((Part((0, 1), 1, (subsets(budget * (1 + Fraction(1, 10**5)), FANO, 7),) * 2, UniformFill()),))
+
+
+def _a_little_more(honest: Keep) -> Keep:
+    return Keep(3, honest.same + honest.same // 10**5, honest.other - honest.other // 10**5)
+
+
+@pytest.mark.parametrize("greedy", [greedy_alone, greedy_pivot, greedy_lines])
+def test_the_enumeration_catches_a_weight_that_is_a_little_too_large(greedy: Callable[[Fraction], Mechanism]) -> None:
+    mechanism = greedy(Fraction(1))
+    assert worst_ratio(list(all_laws(mechanism).values())) > exp_below(Fraction(1)) * (1 + Fraction(1, 10**7))
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 17, 1_000, 65_536])
@@ -68,7 +117,7 @@ def test_the_enumeration_catches_a_weight_that_is_a_little_too_large() -> None:
 def test_weights_realise_nearly_the_whole_budget_and_never_more(size: int, epsilon: float) -> None:
     channel = randomized_response(Fraction(epsilon), size)
     assert channel.ratio <= exp_below(Fraction(epsilon))
-    assert channel.ratio >= exp_below(Fraction(epsilon) * Fraction(9_999, 10_000))
+    assert channel.ratio >= exp_below(Fraction(epsilon) * NEARLY_ALL)
     assert 1 - Fraction(1, 2**17) < Fraction(channel.total, 2**64) < 1
     assert 0.9999 * epsilon <= log_floor(channel.ratio) <= epsilon
 

@@ -1,56 +1,156 @@
-"""Faults planted in the sampler, the weights and the fills, one at a time: each must be caught by the checks of this folder.
+"""Faults planted in the sampler, the weights and the fills, one at a time: each must be caught by the check that is meant for it.
 
-The checks are the exact measure of a channel's words, the enumerated privacy of every mechanism, what a plan's parameters
-mean, and the chi-square test of whole reports. With nothing planted they pass.
+The checks are the exact measure of a channel's words, what a plan's parameters mean, the enumerated privacy of every
+mechanism, and the chi-square test of whole reports. With nothing planted all of them pass.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from privtally.documents import plan as plans
 from privtally.exact.source import WORD, Source, words_below
 from privtally.lab.seed import seeded
-from privtally.mechanisms import Pivot, Sample, Split
+from privtally.mechanisms import Law, Mechanism, Part, PartPlan, fills, named
 from privtally.mechanisms import channel as channels
-from privtally.mechanisms import pivot as pivots
-from privtally.mechanisms import sample as samples
-from privtally.mechanisms import split as splits
-from privtally.mechanisms.channel import Keep, Rows, Uniform
+from privtally.mechanisms import filling as fillings
+from privtally.mechanisms.channel import Channel, Keep, Subsets
+from privtally.mechanisms.filling import Rows, Uniform
+from privtally.mechanisms.fills import CopyFill
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.law.test_sampler import assert_exact_shares
-from tests.support import MECHANISMS, chi_square_p, exp_below, plan_of, records_of, worst_ratio
+from tests.support import (
+    EXTENDED_PLANS,
+    FANO,
+    MECHANISMS,
+    all_laws,
+    chi_square_p,
+    exp_below,
+    plan_of,
+    plan_with,
+    subsets,
+    worst_ratio,
+)
 
 Codes = np.ndarray
+GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
+PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
+RECORDS = {2: (2, 0), 3: (1, 2, 0), 4: (2, 0, 0, 1)}
+"""A record for each number of attributes, its codes not all the same."""
 
 
-def suite() -> None:
-    """Every check, on small cases, with the code as it stands now."""
-    channels.randomized_response.cache_clear()
-    for one in (Keep(3, 5, 2), Keep(2, 3, 1), channels.randomized_response(Fraction(1), 4), Uniform(3), Uniform(5)):
-        assert_exact_shares(one, 2 if isinstance(one, Keep) and one.size == 2 else 3)
-    assert_exact_shares(channels.conditional([[0.5, 0.25, 0.25], [0.125, 0.875, 0.0]]), 2)
-    assert channels.copying(0.25, 3).probability(1, 1) == Fraction(1, 4)
-    assert channels.copying(0.25, 3).probability(1, 2) == Fraction(3, 8)
-    assert channels.conditional([[0.25, 0.75], [1.0, 0.0]]).probability(0, 1) == Fraction(3, 4)
-    stated = plan_of("corr-rr", (3, 3), seed=6)
-    assert stated.copy_probability is not None
-    assert isinstance(stated.sampler, Pivot)
-    assert stated.sampler.fills[0][1].probability(2, 2) == Fraction(stated.copy_probability[0][1])
-    for mechanism in MECHANISMS:
-        plan = plan_of(mechanism, (3, 3), epsilon=1.0, seed=6)
-        worst = worst_ratio([plan.sampler.law(record) for record in records_of((3, 3))])
-        assert worst <= exp_below(Fraction(1))
-        assert worst >= exp_below(Fraction(9_999, 10_000))
-        records = Records(plan.schema, np.tile(np.array([[2, 0]], dtype=np.uint8), (60_000, 1)))
-        assert chi_square_p(respond_many(plan, records, seeded(8)).codes, plan.sampler.law((2, 0))) > 1e-9
+def plan_named(name: str) -> plans.Plan:
+    """A plan built anew, with the code as it stands now."""
+    if name in EXTENDED_PLANS:
+        return plan_with(*EXTENDED_PLANS[name], epsilon=1.0)
+    return plan_of(name, (3, 3), epsilon=1.0, seed=6)  # type: ignore[arg-type]
+
+
+def words_of(*cases: tuple[Callable[[], Channel], int]) -> Callable[[], None]:
+    def check() -> None:
+        for channel, inputs in cases:
+            assert_exact_shares(channel(), inputs)
+
+    return check
+
+
+def worst_of(name: str) -> Fraction:
+    laws = list(all_laws(plan_named(name).sampler).values())
+    assert all(sum(law.values()) == 1 for law in laws)
+    return worst_ratio(laws)
+
+
+def private(name: str) -> Callable[[], None]:
+    def check() -> None:
+        assert worst_of(name) <= exp_below(Fraction(1))
+
+    return check
+
+
+def used(name: str) -> Callable[[], None]:
+    def check() -> None:
+        assert worst_of(name) >= exp_below(Fraction(9_999, 10_000))
+
+    return check
+
+
+def reports_of(name: str) -> Callable[[], None]:
+    """Whole reports against the law: the sampler may be at fault, never the law of an honest plan."""
+
+    def check() -> None:
+        plan = plan_named(name)
+        record = RECORDS[plan.sampler.width]
+        records = Records(plan.schema, np.tile(np.array([record], dtype=np.uint8), (40_000, 1)))
+        assert chi_square_p(respond_many(plan, records, seeded(8)).codes, plan.sampler.law(record)) > 1e-9
+
+    return check
+
+
+def meaning_of_copies() -> None:
+    assert fillings.copying(0.25, 3).probability(1, 1) == Fraction(1, 4)
+    assert fillings.copying(0.25, 3).probability(1, 2) == Fraction(3, 8)
+    (part,) = plan_named("corr-rr").sampler.parts
+    assert isinstance(part.fill, CopyFill)
+    assert part.filling((0,), 1).probability(2, 2) == Fraction(part.fill.probability[0][1])
+
+
+def meaning_of_tables() -> None:
+    assert fillings.conditional([[0.25, 0.75], [1.0, 0.0]]).probability(0, 1) == Fraction(3, 4)
+    (part,) = plan_named(PIVOTS).sampler.parts
+    assert isinstance(part.fill, fills.TableFill)
+    (table,) = (each for each in part.fill.tables if (each.pivots, each.other) == ((0, 1), 2))
+    rest = part.rest_probability((0, 1), (1, 0, 0))  # after three rows of the first pivot's other code
+    assert rest == Fraction(table.rows[3][0])
+
+
+def law_given(channel: Channel, given: int) -> Law:
+    return {(code,): channel.probability(given, code) for code in range(channel.outputs)}
+
+
+def law_of_subsets() -> None:
+    for sets, outputs in ((FANO, 7), (((0, 1), (0, 2)), 4)):
+        channel = subsets(Fraction(1), sets, outputs)
+        laws = [law_given(channel, given) for given in range(len(sets))]
+        assert all(sum(law.values()) == 1 for law in laws)
+        assert worst_ratio(laws) == channel.ratio <= exp_below(Fraction(1))
+        assert all(given in channel.holders(code) for given, row in enumerate(sets) for code in row)
+        pushed = channel.push(np.identity(len(sets), dtype=object) * Fraction(1))
+        assert [list(row) for row in pushed] == [list(law.values()) for law in laws]
+
+
+def reports_of_subsets() -> None:
+    """Two people's answers at once, so that a row of sets is taken for each of them."""
+    channel = subsets(Fraction(1), FANO, 7)
+    given = np.arange(40_000, dtype=np.uint8) % 2
+    drawn = channel.draw(given, seeded(8))
+    for code in (0, 1):
+        assert chi_square_p(drawn[given == code][:, None], law_given(channel, code)) > 1e-9
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "words of randomized response": words_of(
+        (lambda: Keep(3, 5, 2), 3), (lambda: Keep(2, 3, 1), 2), (lambda: channels.randomized_response(Fraction(1), 4), 3)
+    ),
+    "words of uniform": words_of((lambda: Uniform(3), 3), (lambda: Uniform(5), 3)),
+    "words of tables": words_of((lambda: fillings.conditional([[0.5, 0.25, 0.25], [0.125, 0.875, 0.0]]), 2)),
+    "words of subsets": words_of((lambda: subsets(Fraction(1), FANO, 7), 7), (lambda: subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2)),
+    "meaning of copies": meaning_of_copies,
+    "meaning of tables": meaning_of_tables,
+    "law of subsets": law_of_subsets,
+    "reports of subsets": reports_of_subsets,
+    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS)},
+    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS)},
+    **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS)},
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
-def _fresh_weights() -> Any:
+def _fresh_weights() -> Iterator[None]:
+    channels.randomized_response.cache_clear()
     yield
     channels.randomized_response.cache_clear()
 
@@ -99,48 +199,126 @@ def rejected_become_zero(source: Source, bound: int, count: int) -> np.ndarray:
     return words
 
 
-def weights(change: Callable[[int, int], tuple[int, int]]) -> Any:
-    honest = channels.randomized_response.__wrapped__
+def rows_with(side: Any, *, first_row: bool = False) -> Any:
+    def draw(self: Rows, given: Codes, source: Source) -> Codes:
+        points = (source.words(len(given)) >> np.uint64(32)).astype(np.int64)
+        rows = given.astype(np.int64) * (len(self.weights) > 1 and not first_row)
+        cells = np.searchsorted(np.cumsum(self.weights.ravel()), points + rows * 2**32, side=side)
+        drawn: Codes = np.clip(cells - rows * self.outputs, 0, self.outputs - 1).astype(np.uint8)
+        return drawn
 
-    def planted(epsilon: Fraction, size: int) -> Keep:
-        found = honest(epsilon, size)
-        return Keep(size, *change(found.same, found.other))
-
-    planted.cache_clear = lambda: None  # type: ignore[attr-defined]  # the honest one has a cache that is cleared
-    return planted
-
-
-def pivot_privatise(choose: Any = None, fill_from_record: bool = False, one_fill: bool = False) -> Any:
-    def privatise(self: Pivot, codes: Codes, source: Source) -> Codes:
-        out = np.empty_like(codes)
-        chosen = Uniform(len(self.channels)).draw(codes[:, 0], source) if choose is None else choose(len(codes), source)
-        for own, one in enumerate(self.channels):
-            people = np.flatnonzero(chosen == own)
-            private = one.draw(codes[people, own], source)
-            out[people, own] = private
-            for other in self.others(own):
-                given = codes[people, own] if fill_from_record else private
-                filled = self.fills[own][other].draw(given, source)
-                out[people, other] = filled[0] if one_fill and len(filled) else filled
-        return out
-
-    return privatise
+    return draw
 
 
-def split_reusing_words(self: Split, codes: Codes, source: Source) -> Codes:
-    class Again:
-        def __init__(self, words: np.ndarray) -> None:
-            self._words = words
+def subsets_with(place: Callable[[Subsets, np.ndarray], np.ndarray], *, first_set: bool = False) -> Any:
+    """Subsets.draw with other places of words, or with the first input's set for everybody."""
 
-        def words(self, count: int) -> np.ndarray:
-            return self._words[:count].copy()
+    def draw(self: Subsets, given: Codes, source: Source) -> Codes:
+        fit = (WORD - 1) // self.total
+        words = words_below(source, self.total * fit, len(given)) // np.uint64(fit)
+        drawn: Codes = self._order[given * (not first_set), np.minimum(place(self, words), self.outputs - 1)]
+        return drawn
 
-    again = Again(source.words(len(codes)))
-    return np.column_stack([one.draw(codes[:, own], again) for own, one in enumerate(self.channels)])
+    return draw
 
 
-def sample_telling_all(self: Sample, codes: Codes, source: Source) -> Codes:
-    return np.column_stack([one.draw(codes[:, own], source) for own, one in enumerate(self.channels)])
+def right_places(self: Subsets, words: np.ndarray) -> np.ndarray:
+    inside = self.sets.shape[1]
+    edges = np.cumsum([self.same] * inside + [self.other] * (self.outputs - inside), dtype=np.uint64)
+    return np.searchsorted(edges, words, side="right")
+
+
+class Again:
+    """A source that hands out the same words every time."""
+
+    def __init__(self, source: Source, count: int) -> None:
+        self._words = source.words(count)
+
+    def words(self, count: int) -> np.ndarray:
+        return self._words[:count].copy()
+
+
+def parts_sharing_words(self: Mechanism, codes: Codes, source: Source) -> Codes:
+    room = np.empty(codes.shape, dtype=np.uint8)
+    again = Again(source, len(codes))
+    for part in self.parts:
+        part.draw(codes, room, again)
+    return room
+
+
+def first_part_for_all(self: Mechanism, codes: Codes, source: Source) -> Codes:
+    """Every part reads the columns of a part that lies at the beginning."""
+    room = np.empty(codes.shape, dtype=np.uint8)
+    for part in self.parts:
+        moved = codes.copy()
+        moved[:, list(part.attributes)] = codes[:, : len(part.attributes)]
+        part.draw(moved, room, source)
+    return room
+
+
+def draw_with(choose: Callable[[Part, int, Source], Codes] | None = None, branch_draw: Any = None) -> Any:
+    """Part.draw that chooses branches, or draws a branch, in another way."""
+
+    def draw(self: Part, codes: Codes, room: Codes, source: Source) -> None:
+        count = len(self.branches)
+        if self.silent:
+            room[:, list(self.attributes)] = self.answers
+        chosen = choose(self, len(codes), source) if choose else Uniform(count).draw(codes[:, 0], source)
+        for number, branch in enumerate(self.branches):
+            people = np.flatnonzero(chosen == number)
+            (branch_draw or Part._draw_branch)(self, branch, people, codes, room, source)
+
+    return draw
+
+
+def biased(part: Part, people: int, source: Source) -> Codes:
+    more = len(part.branches) + 1
+    return (Uniform(more).draw(np.zeros(people, np.uint8), source) % len(part.branches)).astype(np.uint8)
+
+
+def never_the_last(part: Part, people: int, source: Source) -> Codes:
+    return Uniform(max(len(part.branches) - 1, 1)).draw(np.zeros(people, np.uint8), source)
+
+
+def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: bool = False, turned: bool = False, shared: bool = False) -> Any:  # fmt: skip
+    """Part._draw_branch with one thing wrong."""
+
+    def draw(self: Part, branch: Any, people: Any, codes: Codes, room: Codes, source: Source) -> None:
+        columns = [self.attributes[own] for own in branch]
+        used = Again(source, len(people)) if shared else source
+        raw = [codes[people, column] for column in columns]
+        private = [self.asked[own].draw(given, used) for own, given in zip(branch, raw, strict=True)]
+        if raw_second:
+            private[1:] = raw[1:]
+        for column, code in zip(columns, private, strict=True):
+            room[people, column] = code
+        if self.silent:
+            return
+        seen = [raw[own] if raw_fills else code.astype(np.int64) for own, code in enumerate(private)]
+        sizes = [self.answers[own] for own in branch]
+        order = range(len(branch))[::-1] if turned else range(len(branch))
+        given = np.zeros(len(people), dtype=np.int64)
+        for place in order:
+            given = given * sizes[place] + seen[place]
+        for other in self.others(branch):
+            filled = self.filling(branch, other).draw(given.astype(np.uint64), source)
+            room[people, self.attributes[other]] = filled[0] if one_fill and len(filled) else filled
+
+    return draw
+
+
+def answering_everything(self: Part, codes: Codes, room: Codes, source: Source) -> None:
+    for own, channel in enumerate(self.asked):
+        room[:, self.attributes[own]] = channel.draw(codes[:, self.attributes[own]], source)
+
+
+def budgets(share: Callable[[PartPlan, int], Fraction]) -> Callable[..., Mechanism]:
+    """`build` that gives each part another share of epsilon."""
+
+    def build(parts: Sequence[PartPlan], sizes: Sequence[int], epsilon: Fraction) -> Mechanism:
+        return Mechanism(tuple(part.build(sizes, epsilon * share(part, len(parts))) for part in parts))
+
+    return build
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -150,60 +328,107 @@ def put(target: Any, name: str, value: Any) -> Plant:
     return lambda patch: patch.setattr(target, name, value)
 
 
+def put_build(share: Callable[[PartPlan, int], Fraction]) -> Plant:
+    return put(plans, "build", budgets(share))
+
+
 def put_weights(change: Callable[[int, int], tuple[int, int]]) -> Plant:
-    def plant(patch: pytest.MonkeyPatch) -> None:
-        planted = weights(change)
-        for module in (channels, pivots, samples, splits):
-            patch.setattr(module, "randomized_response", planted)
+    honest = channels.randomized_response.__wrapped__
 
-    return plant
+    def planted(epsilon: Fraction, size: int) -> Keep:
+        found = honest(epsilon, size)
+        return Keep(size, *change(found.same, found.other))
+
+    return put(named, "randomized_response", planted)
 
 
-honest_copying = channels.copying
-honest_split = Split.of.__func__  # type: ignore[attr-defined]  # the function under the class method
-honest_pivot = Pivot.of.__func__  # type: ignore[attr-defined]  # the function under the class method
+honest_copying = fillings.copying
 
-FAULTS: dict[str, Plant] = {
-    "one step too few": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))),
-    "first step stays": put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.size - 1)).astype(np.int64)) % s.size).astype(np.uint8))),
-    "weights swapped in the draw": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(max(s.same, 1))))),
-    "always kept": put(Keep, "draw", lambda _self, given, _source: given.astype(np.uint8)),
-    "zero never replaced": put(Keep, "draw", keep_with(lambda s, w, g: np.where(g == 0, g, away(s, g, w // np.uint64(s.other))))),
-    "no rejection": put(Keep, "draw", without_rejection),
-    "a float comparison": put(Keep, "draw", by_float),
-    "one word for everybody": put(Keep, "draw", one_word_for_all),
-    "sixteen bits of a word": put(Keep, "draw", half_a_word),
-    "a bound too large by one": put(channels, "words_below", lambda s, b, c: words_below(s, min(b + 1, WORD), c)),
-    "rejected words become zero": put(channels, "words_below", rejected_become_zero),
-    "remainder for uniform": put(Uniform, "draw", lambda self, given, source: (source.words(len(given)) % np.uint64(self.size)).astype(np.uint8)),
-    "last code never uniform": put(Uniform, "draw", lambda self, given, source: np.minimum(words_below(source, WORD // self.size * self.size, len(given)) // np.uint64(WORD // self.size), np.uint64(self.size - 2)).astype(np.uint8)),
-    "edges on the wrong side": put(Rows, "draw", lambda self, given, source: (np.searchsorted(np.cumsum(self.weights.ravel()), (source.words(len(given)) >> np.uint64(32)).astype(np.int64) + (given.astype(np.int64) if len(self.weights) > 1 else 0) * 2**32, side="left") - (given.astype(np.int64) if len(self.weights) > 1 else 0) * self.outputs).clip(0).astype(np.uint8)),
-    "the first row for all": put(Rows, "draw", lambda self, given, source: np.searchsorted(np.cumsum(self.weights[0]), (source.words(len(given)) >> np.uint64(32)).astype(np.int64), side="right").astype(np.uint8)),
-    "a tenth too much weight": put_weights(lambda same, other: (same // 2 * 11 // 10, other // 2)),
-    "one too much weight": put_weights(lambda same, other: (same // 2 + 1, other // 2)),
-    "weights swapped": put_weights(lambda same, other: (other, same // 4)),
-    "half the budget": put_weights(lambda same, other: (other + (same - other) // 2, other)),
-    "copies when it should not": put(pivots, "copying", lambda probability, size: honest_copying(1 - probability, size)),
-    "copying means its complement": put(channels, "copying", lambda probability, size: honest_copying(1 - probability, size)),
-    "the whole budget for each attribute": put(Split, "of", classmethod(lambda cls, sizes, epsilon: honest_split(cls, sizes, epsilon * len(sizes)))),
-    "the pivot with an amplified budget": put(Pivot, "of", classmethod(lambda cls, sizes, epsilon, fills: honest_pivot(cls, sizes, epsilon * Fraction(3, 2), fills))),
-    "the pivot with a split budget": put(Pivot, "of", classmethod(lambda cls, sizes, epsilon, fills: honest_pivot(cls, sizes, epsilon / 2, fills))),
-    "a biased pivot": put(Pivot, "privatise", pivot_privatise(lambda n, source: (Uniform(3).draw(np.zeros(n, np.uint8), source) > 1).astype(np.uint8))),
-    "the same pivot for all": put(Pivot, "privatise", pivot_privatise(lambda n, _source: np.zeros(n, np.uint8))),
-    "fills that see the record": put(Pivot, "privatise", pivot_privatise(fill_from_record=True)),
-    "one fill for everybody": put(Pivot, "privatise", pivot_privatise(one_fill=True)),
-    "words used again": put(Split, "privatise", split_reusing_words),
-    "smp that answers everything": put(Sample, "privatise", sample_telling_all),
+FAULTS: dict[str, tuple[Plant, str]] = {
+    "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))), "words of randomized response"),
+    "first step stays": (put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.size - 1)).astype(np.int64)) % s.size).astype(np.uint8))), "words of randomized response"),
+    "weights swapped in the draw": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(max(s.same, 1))))), "words of randomized response"),
+    "always kept": (put(Keep, "draw", lambda _self, given, _source: given.astype(np.uint8)), "words of randomized response"),
+    "zero never replaced": (put(Keep, "draw", keep_with(lambda s, w, g: np.where(g == 0, g, away(s, g, w // np.uint64(s.other))))), "words of randomized response"),
+    "no rejection": (put(Keep, "draw", without_rejection), "words of randomized response"),
+    "a float comparison": (put(Keep, "draw", by_float), "words of randomized response"),
+    "one word for everybody": (put(Keep, "draw", one_word_for_all), "reports of spl"),
+    "sixteen bits of a word": (put(Keep, "draw", half_a_word), "words of randomized response"),
+    "a bound too large by one": (put(channels, "words_below", lambda s, b, c: words_below(s, min(b + 1, WORD), c)), "words of randomized response"),
+    "rejected words become zero": (put(channels, "words_below", rejected_become_zero), "words of randomized response"),
+    "rejected words become zero in fills": (put(fillings, "words_below", rejected_become_zero), "words of uniform"),
+    "remainder for uniform": (put(Uniform, "draw", lambda self, given, source: (source.words(len(given)) % np.uint64(self.size)).astype(np.uint8)), "words of uniform"),
+    "last code never uniform": (put(Uniform, "draw", lambda self, given, source: np.minimum(words_below(source, WORD // self.size * self.size, len(given)) // np.uint64(WORD // self.size), np.uint64(self.size - 2)).astype(np.uint8)), "words of uniform"),
+    "edges on the wrong side": (put(Rows, "draw", rows_with("left")), "words of tables"),
+    "the first row for all": (put(Rows, "draw", rows_with("right", first_row=True)), "words of tables"),
+    "a tenth too much weight": (put_weights(lambda same, other: (same // 2 * 11 // 10, other // 2)), "privacy of rs-fd"),
+    "one too much weight": (put_weights(lambda same, other: (same // 2 + 1, other // 2)), "privacy of spl"),
+    "weights swapped": (put_weights(lambda same, other: (other, same // 4)), "budget of rs-fd"),
+    "half the budget": (put_weights(lambda same, other: (other + (same - other) // 2, other)), "budget of smp"),
+    "copies when it should not": (put(fills, "copying", lambda probability, size: honest_copying(1 - probability, size)), "meaning of copies"),
+    "copying means its complement": (put(fillings, "copying", lambda probability, size: honest_copying(1 - probability, size)), "meaning of copies"),
+    "pivots of a table turned round": (put(Part, "combined", lambda self, branch, report: sum(report[own] * (self.answers[branch[0]] if place else 1) for place, own in enumerate(branch))), "meaning of tables"),
+    "the whole budget for each part": (put_build(lambda _part, _parts: Fraction(1)), "privacy of spl"),
+    "the whole budget for each group": (put_build(lambda _part, _parts: Fraction(1)), f"privacy of {GROUPS}"),
+    "the pivot with an amplified budget": (put_build(lambda part, parts: Fraction(3 if part.fill else 2, 2 * parts)), "privacy of corr-rr"),
+    "the pivot with a split budget": (put_build(lambda part, parts: Fraction(1, (2 if part.fill else 1) * parts)), "budget of cond-rr"),
+    "the whole budget for each of two pivots": (put_build(lambda part, parts: Fraction(part.pivots, parts)), f"privacy of {PIVOTS}"),
+    "a budget split by attributes, not by parts": (put_build(lambda part, parts: Fraction(1, parts * len(part.attributes))), f"budget of {GROUPS}"),
+    "a law of the first branch alone": (put(Part, "probability", lambda self, record, report: self.rest_probability(self.branches[0], report) * self.asked[0].probability(record[0], report[0])), "reports of rs-rfd"),
+    "a biased pivot": (put(Part, "draw", draw_with(biased)), "reports of rs-rfd"),
+    "the same pivot for all": (put(Part, "draw", draw_with(lambda _part, people, _source: np.zeros(people, np.uint8))), "reports of smp"),
+    "two pivots that are never the last two": (put(Part, "draw", draw_with(never_the_last)), f"reports of {SILENT_PIVOTS}"),
+    "fills that see the record": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_fills=True))), "reports of corr-rr"),
+    "one fill for everybody": (put(Part, "draw", draw_with(branch_draw=branch_with(one_fill=True))), "reports of rs-fd"),
+    "the second pivot as it is": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_second=True))), f"reports of {SILENT_PIVOTS}"),
+    "pivots of a draw turned round": (put(Part, "_draw_branch", branch_with(turned=True)), f"reports of {PIVOTS}"),
+    "both pivots use the same words": (put(Part, "_draw_branch", branch_with(shared=True)), f"reports of {SILENT_PIVOTS}"),
+    "words used again": (put(Mechanism, "privatise", parts_sharing_words), "reports of spl"),
+    "both parts use the same words": (put(Mechanism, "privatise", parts_sharing_words), f"reports of {SILENT_GROUPS}"),
+    "parts that read other columns": (put(Mechanism, "privatise", first_part_for_all), f"reports of {GROUPS}"),
+    "a silent part that answers everything": (put(Part, "draw", answering_everything), "reports of smp"),
+    "silent groups that answer everything": (put(Part, "draw", answering_everything), f"reports of {SILENT_GROUPS}"),
+    "the first set for all": (put(Subsets, "draw", subsets_with(right_places, first_set=True)), "reports of subsets"),
+    "codes of the set alone": (put(Subsets, "draw", subsets_with(lambda s, w: right_places(s, w) % s.sets.shape[1])), "words of subsets"),
+    "all codes alike": (put(Subsets, "draw", subsets_with(lambda s, w: (w // np.uint64(s.total // s.outputs)).astype(np.int64))), "words of subsets"),
+    "codes outside the set one place off": (put(Subsets, "draw", subsets_with(lambda s, w: np.where(right_places(s, w) >= s.sets.shape[1], right_places(s, w) + 1, right_places(s, w)))), "words of subsets"),
+    "a total that forgets the other codes": (put(Subsets, "total", property(lambda self: int(self.sets.shape[1]) * self.same)), "law of subsets"),
+    "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
 }  # fmt: skip
+"""What is planted, and the check that must catch it."""
 
 
-def test_nothing_planted_passes() -> None:
-    suite()
-    assert len(FAULTS) >= 20
+HARMLESS: dict[str, Plant] = {
+    "randomized response": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(s.other)))),
+    "tables": put(Rows, "draw", rows_with("right")),
+    "subsets": put(Subsets, "draw", subsets_with(right_places)),
+    "branches": put(Part, "draw", draw_with(branch_draw=branch_with())),
+    "budgets": put_build(lambda _part, parts: Fraction(1, parts)),
+    "weights": put_weights(lambda same, other: (same, other)),
+}
+"""The functions that faults are made of, with nothing wrong: what is caught above is the fault and not its disguise."""
 
 
-@pytest.mark.parametrize("plant", FAULTS.values(), ids=FAULTS)
-def test_every_planted_fault_is_caught(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("plant", HARMLESS.values(), ids=HARMLESS)
+def test_what_faults_are_made_of_is_harmless(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    for check in CHECKS.values():
+        check()
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_nothing_planted_passes(name: str) -> None:
+    CHECKS[name]()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_planted_fault_is_caught_by_its_check(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, check = FAULTS[fault]
     plant(monkeypatch)
     with pytest.raises(AssertionError):
-        suite()
+        CHECKS[check]()
+
+
+def test_every_check_has_a_fault_to_catch_or_a_sibling_that_has() -> None:
+    kinds = {name.split(" of ")[0] for name in CHECKS}
+    assert {check.split(" of ")[0] for _, check in FAULTS.values()} == kinds

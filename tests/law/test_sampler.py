@@ -1,7 +1,7 @@
 """Samplers against their laws: exactly, word by word, where that can be done, and whole reports by a chi-square test.
 
-The chi-square tests accept above p = 1e-9 and run on a fixed seed: with some sixty of them, a correct sampler would be
-refused once in ten million choices of the seed. Each has a control with a wrong law that must be refused.
+The chi-square tests accept above p = 1e-9 and run on a fixed seed: with about a hundred of them, a correct sampler
+would be refused for one seed in ten million. Each has controls with a wrong law that must be refused.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,13 @@ import pytest
 from privtally.exact.probability import nearest_probability
 from privtally.exact.source import WORD
 from privtally.lab.seed import seeded
-from privtally.mechanisms.channel import Channel, Keep, Uniform, conditional, copying, randomized_response
+from privtally.mechanisms import Mechanism
+from privtally.mechanisms.channel import Channel, Keep, randomized_response
+from privtally.mechanisms.filling import Point, Uniform, conditional, copying
 from privtally.names import MechanismName
-from privtally.participant.respond import respond, respond_many
-from privtally.schema import Record, Records
-from tests.support import Scripted, cases, chi_square_p, plan_of
+from privtally.participant.respond import respond
+from privtally.schema import Record
+from tests.support import EXTENSIONS, FANO, Scripted, cases, chi_square_p, laws_of, plan_of, subsets
 
 CHANNELS: Sequence[tuple[str, Channel, int]] = (
     ("response on 2", randomized_response(Fraction(1), 2), 2),
@@ -32,6 +34,10 @@ CHANNELS: Sequence[tuple[str, Channel, int]] = (
     ("evenly on 7", Uniform(7), 7),
     ("table", conditional([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]), 2),
     ("one row", conditional([[0.125, 0.125, 0.75]]), 1),
+    ("lines", subsets(Fraction(1), FANO, 7), 7),
+    ("five lines", subsets(Fraction(1, 3), FANO[:5], 7), 5),
+    ("two sets of four", subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2),
+    ("a point", Point(4, 3), 3),
 )
 
 
@@ -83,25 +89,42 @@ def test_a_rejected_word_is_replaced_where_it_stood() -> None:
 
 
 REPORTS = 200_000
+"""Enough to tell a budget from one that is a fifth smaller or larger, on every shape below."""
 
 
-def draws(mechanism: MechanismName, sizes: tuple[int, ...], record: tuple[int, ...]) -> np.ndarray:
-    plan = plan_of(mechanism, sizes)
-    records = Records(plan.schema, np.tile(np.array(record, dtype=np.uint8), (REPORTS, 1)))
-    return respond_many(plan, records, seeded(11)).codes
+def draws(mechanism: Mechanism, record: tuple[int, ...]) -> np.ndarray:
+    records = np.tile(np.array(record, dtype=np.uint8), (REPORTS, 1))
+    return mechanism.privatise(records, seeded(11))
+
+
+def two_records(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    return [tuple(0 for _ in sizes), tuple(size - 1 - own % 2 for own, size in enumerate(sizes))]
 
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(2, 2), (4, 4), (3, 3, 3), (4, 4, 4, 4), (2, 3, 5)]))
 def test_the_sampler_follows_its_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    for record in (tuple(0 for _ in sizes), tuple(size - 1 - own % 2 for own, size in enumerate(sizes))):
-        reports = draws(mechanism, sizes, record)
-        assert chi_square_p(reports, plan_of(mechanism, sizes).sampler.law(record)) > 1e-9
+    sampler = plan_of(mechanism, sizes).sampler
+    for record in two_records(sizes):
+        reports = draws(sampler, record)
+        assert chi_square_p(reports, sampler.law(record)) > 1e-9
         for drift in (0.2, -0.2):
             drifted = plan_of(mechanism, sizes, epsilon=1 + drift).sampler.law(record)
             assert chi_square_p(reports, drifted) < 1e-9
         if mechanism in ("rs-rfd", "corr-rr", "cond-rr"):
             otherwise_filled = plan_of(mechanism, sizes, seed=1).sampler.law(record)
             assert chi_square_p(reports, otherwise_filled) < 1e-9
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_the_sampler_of_any_parts_pivots_and_channels_follows_its_law(name: str) -> None:
+    mechanism = EXTENSIONS[name](1.0)
+    one, two = two_records(mechanism.sizes)
+    for record, other in ((one, two), (two, one)):
+        reports = draws(mechanism, record)
+        assert chi_square_p(reports, laws_of(name, 1.0)[record]) > 1e-9
+        assert chi_square_p(reports, laws_of(name, 1.0)[other]) < 1e-9
+        for drift in (0.2, -0.2):
+            assert chi_square_p(reports, EXTENSIONS[name](1 + drift).law(record)) < 1e-9
 
 
 @pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from privtally.lab.seed import seeded
-from privtally.mechanisms import Mechanism, Pivot, Split, uniform_fills
+from privtally.mechanisms import Mechanism, Part
 from privtally.mechanisms.channel import Keep, randomized_response
+from privtally.mechanisms.fills import UniformFill
 from privtally.names import MechanismName
 from privtally.privacy.attack import Codes, attack, candidate_pairs, one_by_one
 from privtally.privacy.binomial import below, lower_bound, upper_bound
-from tests.support import cases, plan_of
+from tests.support import EXTENSIONS, cases, plan_of
 
 
 class BlackBox:
@@ -37,7 +38,8 @@ def test_an_amplified_pivot_is_found() -> None:
     """RS+FD that spends ln(d(e − 1) + 1) under the name of ε = 1: at least 1.8 is proven from 300,000 draws."""
     sizes = (4, 4, 4, 4)
     amplified = Fraction(log(4 * (exp(1) - 1) + 1))
-    box = BlackBox(Pivot.of(sizes, amplified, uniform_fills(sizes)), seed=1)
+    channel = randomized_response(amplified, 4)
+    box = BlackBox(Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, UniformFill()),)), seed=1)
     finding = attack(box, sizes, 300_000)
     assert box.drawn <= 300_000
     assert 1.8 <= finding.epsilon <= float(amplified)
@@ -52,20 +54,27 @@ def test_nothing_is_found_where_nothing_is(mechanism: MechanismName, sizes: tupl
     assert finding.epsilon > 0.3
 
 
+@pytest.mark.parametrize("name", ["groups, table", "two pivots, uniform", "lines, silent", "lines, two pivots, table"])
+def test_nothing_is_found_in_other_parts_pivots_and_channels(name: str) -> None:
+    mechanism = EXTENSIONS[name](1.0)
+    finding = attack(BlackBox(mechanism, seed=2), mechanism.sizes, 100_000, confidence=1 - 1e-7)
+    assert 0.3 < finding.epsilon <= 1
+
+
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 3)])
 def test_a_weight_that_is_a_tenth_too_large_is_found(sizes: tuple[int, int]) -> None:
     def greedy(size: int) -> Keep:
         honest = randomized_response(Fraction(1, 2), size)
         return Keep(size, honest.same // 2 * 11 // 10, honest.other // 2)
 
-    box = BlackBox(Split((greedy(sizes[0]), greedy(sizes[1]))), seed=3)
+    box = BlackBox(Mechanism(tuple(Part((own,), 1, (greedy(size),)) for own, size in enumerate(sizes))), seed=3)
     assert attack(box, sizes, 300_000, confidence=1 - 1e-6).epsilon > 1
-    honest = BlackBox(Split.of(sizes, Fraction(1)), seed=3)
+    honest = BlackBox(plan_of("spl", sizes).sampler, seed=3)
     assert attack(honest, sizes, 300_000, confidence=1 - 1e-6).epsilon <= 1
 
 
 def test_a_function_that_gives_one_report_will_do() -> None:
-    box = BlackBox(Split.of((2, 2), Fraction(3)), seed=4)
+    box = BlackBox(plan_of("spl", (2, 2), epsilon=3.0).sampler, seed=4)
     finding = attack(one_by_one(lambda record: box(record, 1)[0]), (2, 2), 4_000)
     assert 2 < finding.epsilon <= 3.2
 

@@ -2,47 +2,65 @@
 
 from fractions import Fraction
 from itertools import combinations
-from math import exp, log, prod
+from math import exp, log
 
+import numpy as np
 import pytest
 
-from privtally.documents.plan import Plan
-from privtally.mechanisms import Pivot, Split, uniform_fills
+from privtally.mechanisms import Law, Mechanism, Part
+from privtally.mechanisms.channel import Subsets, randomized_response
+from privtally.mechanisms.fills import UniformFill
 from privtally.names import MechanismName
 from privtally.privacy.audit import audit, audit_campaign
-from privtally.privacy.loss import MAX_STATES, losses, worst
-from tests.support import cases, exp_below, plan_of, records_of
+from privtally.privacy.loss import MAX_STATES, losses, states, worst
+from tests.support import EXTENDED_PLANS, EXTENSIONS, all_laws, cases, exp_below, laws_of, plan_of, plan_with
 
 SMALL = [(2, 2), (3, 3), (2, 2, 2), (2, 3), (3, 3, 3), (2, 2, 2, 2), (2, 3, 5), (5, 2)]
 
 
-def brute_force(plan: Plan) -> dict[int, Fraction]:
+def brute_force(laws: dict[tuple[int, ...], Law]) -> dict[int, Fraction]:
     """The largest ratio for each number of differing attributes, from the enumerated laws of all records."""
-    laws = {record: plan.sampler.law(record) for record in records_of(plan.schema.sizes)}
     found: dict[int, Fraction] = {}
     for one, two in combinations(laws, 2):
         differing = sum(x != y for x, y in zip(one, two, strict=True))
+        assert laws[one].keys() == laws[two].keys()
         for report, chance in laws[one].items():
             other = laws[two][report]
-            if chance or other:
-                found[differing] = max(found.get(differing, Fraction(0)), chance / other, other / chance)
+            known = found.get(differing, Fraction(0))
+            if chance > known * other or other > known * chance:
+                found[differing] = max(chance / other, other / chance)
     return found
 
 
-@pytest.mark.parametrize(("mechanism", "sizes"), cases(SMALL))
-def test_losses_are_those_of_the_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    plan = plan_of(mechanism, sizes, epsilon=1.3)
-    found = losses(plan.sampler)
-    truth = brute_force(plan)
-    assert {loss.differing: loss.ratio for loss in found} == truth
-    assert all(loss.exact for loss in found)
+def assert_losses_are_those_of(mechanism: Mechanism, laws: dict[tuple[int, ...], Law]) -> None:
+    """The same ratios as brute force, each attained by the records and the report that go with it."""
+    found = losses(mechanism)
+    assert {loss.differing: loss.ratio for loss in found} == brute_force(laws)
     for loss in found:
+        assert loss.exact
         assert loss.record is not None
         assert loss.other_record is not None
         assert loss.report is not None
         assert sum(x != y for x, y in zip(loss.record, loss.other_record, strict=True)) == loss.differing
-        law, other = plan.sampler.law(loss.record), plan.sampler.law(loss.other_record)
-        assert law[loss.report] / other[loss.report] == loss.ratio
+        assert laws[loss.record][loss.report] / laws[loss.other_record][loss.report] == loss.ratio
+
+
+@pytest.mark.parametrize(("mechanism", "sizes"), cases(SMALL))
+def test_losses_are_those_of_the_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
+    sampler = plan_of(mechanism, sizes, epsilon=1.3).sampler
+    assert_losses_are_those_of(sampler, all_laws(sampler))
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_losses_of_any_parts_pivots_and_channels_are_those_of_the_law(name: str) -> None:
+    assert_losses_are_those_of(EXTENSIONS[name](2.0), laws_of(name, 2.0))
+
+
+def test_a_channel_that_says_nothing_weakens_the_ratio_by_its_rarest_code() -> None:
+    """Every input has the same set: a code outside it hides the other attribute least."""
+    mute = Subsets(np.array([[0], [0]]), outputs=3, same=5, other=2)
+    mechanism = Mechanism((Part((0, 1), 1, (mute, randomized_response(Fraction(1), 3)), UniformFill()),))
+    assert_losses_are_those_of(mechanism, all_laws(mechanism))
 
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(4, 4, 4, 4), (2, 3, 5)]))
@@ -60,9 +78,8 @@ def test_realised_is_at_most_and_nearly_the_promise(
 
 def test_an_amplified_pivot_is_measured() -> None:
     """k = 2, d = 4, nominal ε = 1, pivot budget ln(d(e − 1) + 1): more than ε as soon as two attributes differ."""
-    sizes = (2, 2, 2, 2)
-    amplified = Fraction(log(4 * (exp(1) - 1) + 1))
-    found = losses(Pivot.of(sizes, amplified, uniform_fills(sizes)))
+    channel = randomized_response(Fraction(log(4 * (exp(1) - 1) + 1)), 2)
+    found = losses(Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, UniformFill()),)))
     assert [round(log(loss.ratio), 2) for loss in found] == [1.00, 1.49, 1.82, 2.06]
 
 
@@ -80,13 +97,21 @@ def test_large_plans_get_a_bound_and_say_so(mechanism: MechanismName) -> None:
 def test_the_bound_holds_where_it_can_be_compared(mechanism: MechanismName) -> None:
     sampler = plan_of(mechanism, (3, 3, 3)).sampler
     assert worst(losses(sampler)).ratio <= sampler.ratio
-    assert prod(sampler.outputs) * 5**3 <= MAX_STATES
+    assert max(map(states, sampler.parts)) <= MAX_STATES
 
 
-def test_split_by_hand() -> None:
-    sampler = Split.of((2, 3), Fraction(1))
-    ratios = sorted((channel.ratio for channel in sampler.channels), reverse=True)
+def test_parts_of_one_attribute_by_hand() -> None:
+    sampler = plan_of("spl", (2, 3)).sampler
+    ratios = sorted((part.asked[0].ratio for part in sampler.parts), reverse=True)
     assert [loss.ratio for loss in losses(sampler)] == [ratios[0], ratios[0] * ratios[1]]
+
+
+@pytest.mark.parametrize("name", EXTENDED_PLANS)
+def test_audits_of_other_parts_realise_the_promise(name: str) -> None:
+    result = audit(plan_with(*EXTENDED_PLANS[name], epsilon=1.5))
+    assert result["exact"] is True
+    assert 0.9999 * 1.5 <= result["realised"] <= 1.5
+    assert len(result["by_differing_attributes"]) == len(EXTENDED_PLANS[name][1])
 
 
 def test_several_plans_add_up() -> None:

@@ -188,7 +188,7 @@ def _keep_better(
 
 
 def _reports_to_try(part: Part) -> Iterator[SubReport]:
-    """Every sub-report, or where fills are blind to codes one for each kind of code: held by some input, or by none."""
+    """Every sub-report, or where fills are blind to codes one for each kind of code."""
     if not _blind(part):
         yield from part.reports()
         return
@@ -203,11 +203,12 @@ def _reports_to_try(part: Part) -> Iterator[SubReport]:
 
 
 def _kinds(part: Part, own: int) -> list[int]:
-    """An output code for each kind: in the sets of some inputs only, of none, or of all."""
+    """An output code in the sets of some inputs only; where there is none, one of no input's set and one of all."""
     channel = part.asked[own]
-    kinds: dict[bool, int] = {}
+    kinds: dict[int, int] = {}
     for code in range(channel.outputs):
-        kinds.setdefault(0 < len(channel.holders(code)) < channel.inputs, code)
-        if len(kinds) == 2 or (True in kinds and channel.outputs == channel.inputs):
-            break
-    return [kinds[True]] if True in kinds else list(kinds.values())
+        holders = len(channel.holders(code))
+        if 0 < holders < channel.inputs:
+            return [code]
+        kinds.setdefault(holders, code)
+    return list(kinds.values())
