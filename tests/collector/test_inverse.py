@@ -99,7 +99,7 @@ def test_copies_lose_only_the_attributes_that_they_confuse() -> None:
 
 
 def test_the_condition_says_how_far_attributes_can_be_told_apart() -> None:
-    """It is 1 where each attribute is observed by itself, however noisy; a copy that lets c through makes it (1 + c)/(1 − c)."""
+    """It is 1 where each attribute is observed by itself; two that let a share c through have (1 + c)/(1 − c)."""
     alone = Part(
         (0, 1), 1, (randomized_response(Fraction(1, 10), 4), randomized_response(Fraction(3), 4)), UniformFill()
     )
