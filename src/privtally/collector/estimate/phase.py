@@ -131,7 +131,7 @@ def _covariance(counts: Counts, one: tuple[int, int], two: tuple[int, int]) -> F
     together = (table + 1 / table.size) / (table.sum() + 1)
     # The frequencies among those who answered both: with any others, rows and columns would not sum to 0.
     apart = np.outer(together.sum(axis=1), together.sum(axis=0))
-    spread: Floats = (together - apart) * table.sum() / (people[0] * people[1])
+    spread: Floats = (together - apart) * (table.sum() / people[0] / people[1])
     return spread
 
 
