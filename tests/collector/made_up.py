@@ -18,7 +18,7 @@ from privtally.mechanisms.named import RandomizedResponse
 from privtally.names import MechanismName
 from tests.support import first_plan, later_plan, plan_of, plan_with, table_fill
 
-SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 7, 2)
+SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 40, 1)
 """Three labels, six output codes."""
 
 
@@ -71,7 +71,7 @@ def plans_of_every_kind() -> dict[str, Plan]:
 
 def parts_with_other_alphabets() -> dict[str, Part]:
     """Parts with a channel whose output codes are not its labels."""
-    three = randomized_response(Fraction(2), 3)
+    three = randomized_response(Fraction(4), 3)
     tables = table_fill((6, 3), 1, np.random.default_rng(6))
     return {
         "alone": Part((0,), 1, (SIX_CODES,)),
