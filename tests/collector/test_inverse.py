@@ -74,7 +74,8 @@ def test_correlated_answers_go_back_to_the_frequencies_of_each(name: str) -> Non
 
     def joint(places: tuple[int, ...]) -> np.ndarray:
         rest = tuple(axis for axis in range(answers.ndim) if axis not in places)
-        return answers.sum(axis=rest).transpose(np.argsort(np.argsort(places)))
+        joint: np.ndarray = answers.sum(axis=rest).transpose(np.argsort(np.argsort(places)))
+        return joint
 
     truth = marginals_of(answers)
     for part in mechanism.parts:

@@ -26,7 +26,7 @@ CARRYING: dict[str, tuple[Plan, list[tuple[int, int]]]] = {
 
 
 def truth_of(answers: np.ndarray, one: int, two: int) -> np.ndarray:
-    joint = answers.sum(axis=tuple(axis for axis in range(answers.ndim) if axis not in (one, two)))
+    joint: np.ndarray = answers.sum(axis=tuple(axis for axis in range(answers.ndim) if axis not in (one, two)))
     return joint if one < two else joint.T
 
 

@@ -58,7 +58,8 @@ def law_of(part: Part) -> np.ndarray:
 def chances(part: Part, law: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """The probability of every report where answers have these frequencies."""
     marginals = np.split(frequencies, ends(part.sizes))
-    return reduce(np.multiply.outer, marginals).ravel() @ law
+    found: np.ndarray = reduce(np.multiply.outer, marginals).ravel() @ law
+    return found
 
 
 def somewhere(part: Part) -> np.ndarray:
@@ -68,8 +69,8 @@ def somewhere(part: Part) -> np.ndarray:
 
 def times_of(part: Part) -> np.ndarray:
     """How often each report was seen: any numbers, but none of reports that cannot occur."""
-    possible = law_of(part).any(axis=0)
-    return np.random.default_rng(3).integers(1, 50, len(possible)) * possible
+    law = law_of(part)
+    return np.where(law.sum(axis=0) > 0, np.random.default_rng(3).integers(1, 50, law.shape[1]), 0)
 
 
 def slopes(part: Part, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
