@@ -33,7 +33,7 @@ from tests.collector.made_up import (
     two_groups,
     two_pivots,
 )
-from tests.support import cases, expected_counts, first_plan, later_plan, plan_of
+from tests.support import cases, expected_counts, first_plan, later_plan, plan_of, table_fill
 
 
 def average_counts(plan: Plan, marginals: list[np.ndarray], reports: int = 10**9) -> Counts:
@@ -86,6 +86,26 @@ def test_groups_and_several_pivots_are_unbiased(kind: str) -> None:
         own = drawn.attributes[name]
         assert (np.abs(np.array(own.frequencies) - true) < 4 * np.array(own.standard_errors)).all()
         assert max(own.standard_errors) < 0.03
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", GENERAL)
+def test_every_method_takes_groups_and_several_pivots(kind: str, method: Method) -> None:
+    """All but the paper's, which takes copies for answers, come close to the truth."""
+    plan = GENERAL[kind]
+    answers = made_up_law(plan.schema.sizes)
+    result = estimate([(plan, simulated(plan, answers, 50_000, np.random.default_rng(7)))], method)
+    for own, true in zip(result.attributes.values(), marginals_of(answers), strict=True):
+        assert sum(own.frequencies) == pytest.approx(1)
+        assert method == "paper" or np.abs(np.array(own.frequencies) - true).max() < 0.05
+
+
+def test_several_hidden_pivots_with_tables_are_refused() -> None:
+    plan = two_pivots(table_fill((2, 3, 2), 2, np.random.default_rng(5)))
+    counts = simulated(plan, made_up_law((2, 3, 2)), 100, np.random.default_rng(4))
+    for method in ("unbiased", "pooled"):
+        with pytest.raises(EstimateError):
+            estimate([(plan, counts)], method)  # type: ignore[arg-type]
 
 
 def test_grr_by_hand() -> None:

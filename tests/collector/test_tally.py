@@ -75,6 +75,15 @@ def test_past_the_limit_pairs_are_kept_in_place_of_distinct_reports() -> None:
         np.testing.assert_array_equal(table, past.pair_tables[pair])
 
 
+@pytest.mark.parametrize(("limit", "kept"), [(3, False), (4, True)])
+def test_as_many_distinct_reports_as_the_limit_are_kept(limit: int, kept: bool) -> None:
+    plan = plan_of("rs-fd", (2, 2))
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+    for counts in (count(plan, codes, limit), count(plan, codes[:2], limit) + count(plan, codes[1:], limit)):
+        assert (counts.parts[0, 1] is not None) == kept
+        assert bool(counts.pairs) != kept
+
+
 def with_codes(report: Report, codes: tuple[int | None, ...]) -> Report:
     return msgspec.structs.replace(report, codes=codes)
 
