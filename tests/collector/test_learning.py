@@ -1,23 +1,25 @@
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privtally.collector.joint import conditional_rows, debias_pair, pair_joint
-from privtally.collector.learn.rules import learn, proposition, published
+from privtally.collector.estimate import Phase
+from privtally.collector.learn import learn
+from privtally.collector.learn.rules import proposition, published
 from privtally.collector.simplex import project_to_simplex
-from privtally.documents.counts import Counts, count, nothing
-from privtally.documents.plan import Plan, design
-from privtally.errors import CountsError, LearningError
-from privtally.exact.probability import nearest_distribution, nearest_probability
-from privtally.lab.seed import seeded
-from privtally.mechanisms.channel import PROBABILITY_UNIT, randomized_response
-from privtally.names import RULES, MechanismName
-from privtally.participant.respond import respond_many
-from privtally.schema import Records
-from tests.support import schema_of
+from privtally.collector.tally import count, nothing
+from privtally.documents.plan import Plan, load_plan
+from privtally.errors import CountsError, EstimateError, LearningError, PlanError
+from privtally.exact.probability import PROBABILITY_UNIT, nearest_distribution, nearest_probability
+from privtally.mechanisms import NAMED
+from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.fills import CopyFill, RowFill, TableFill
+from privtally.names import RULES, MechanismName, Rule
+from tests.collector.made_up import campaign, marginals_of, simulated
+from tests.support import first_plan
 
 SCALE = float(randomized_response(Fraction(1), 4).scale)
 
@@ -67,103 +69,143 @@ def test_a_uniform_pivot_makes_copying_indifferent() -> None:
     assert published(np.array([0.2, 0.8]), half, SCALE, 1_000) == 0.5
 
 
-def first_phase(
-    mechanism: MechanismName, sizes: tuple[int, ...], people: int = 40_000
-) -> tuple[Plan, Counts, np.ndarray]:
-    plan = design(schema_of(sizes), 6.0, mechanism)
-    made_up = np.random.default_rng(8)
-    first = made_up.choice(sizes[0], people, p=made_up.dirichlet(np.full(sizes[0], 5.0)))
-    columns = [first] + [
-        np.where(made_up.random(people) < 0.7, first % size, made_up.integers(0, size, people)) for size in sizes[1:]
-    ]
-    codes = np.column_stack(columns).astype(np.uint8)
-    return plan, count(plan, respond_many(plan, Records(plan.schema, codes), seeded(8)).codes), codes
+def population(sizes: tuple[int, ...]) -> np.ndarray:
+    """Records in which every further attribute follows the first one seven times in ten."""
+    first = np.random.default_rng(8).dirichlet(np.full(sizes[0], 5.0))
+    law = np.zeros(sizes)
+    for record in np.ndindex(sizes):
+        law[record] = first[record[0]] * np.prod(
+            [0.7 * (code == record[0] % size) + 0.3 / size for code, size in zip(record[1:], sizes[1:], strict=True)]
+        )
+    return law
+
+
+def first_phase(mechanism: MechanismName, sizes: tuple[int, ...], people: int = 40_000) -> Phase:
+    plan = first_plan(sizes, 6.0, mechanism)
+    return plan, simulated(plan, population(sizes), people, np.random.default_rng(8))
+
+
+def copy_probability(plan: Plan) -> np.ndarray:
+    (part,) = plan.parts
+    assert isinstance(part.fill, CopyFill)
+    return np.array(part.fill.probability)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_copy_probabilities_for_every_ordered_pair(rule: str) -> None:
-    plan, counts, _ = first_phase("corr-rr", (3, 3, 3))
-    second = learn(plan, counts, rule=rule)  # type: ignore[arg-type]
-    assert second.phase == 2
-    assert second.mechanism == "corr-rr"
-    assert second.copy_probability is not None
-    assert np.shape(second.copy_probability) == (3, 3)
+def test_copy_probabilities_for_every_ordered_pair(rule: Rule) -> None:
+    plan, counts = first_phase("corr-rr", (3, 3, 3))
+    second = learn([(plan, counts)], rule=rule)
+    assert copy_probability(second).shape == (3, 3)
     assert second.learned is not None
-    assert (second.learned.plan, second.learned.counts) == (plan.digest, counts.digest)
-    assert (second.learned.rule, second.learned.phase2_users) == (rule, 360_000)
+    assert (second.learned.rule, second.learned.people) == (rule, 360_000)
+    assert (second.learned.pivot_guess is msgspec.UNSET) == (rule != "robust")
 
 
-def test_priors_are_phase_1_clipped_and_normalised() -> None:
-    plan, counts, codes = first_phase("rs-rfd", (2, 3, 5))
-    second = learn(plan, counts)
-    assert second.priors is not None
-    for own, prior in enumerate(second.priors):
-        assert sum(Fraction(share) for share in prior) == 1
-        assert prior == pytest.approx(np.bincount(codes[:, own]) / len(codes), abs=0.05)
+def test_the_paper_rules_choose_what_their_formulas_say() -> None:
+    """The frequencies are those that the first phase gives; copy_probability[pivot][other]."""
+    plan, counts = first_phase("corr-rr", (3, 3), people=10**9)
+    frequencies = marginals_of(population((3, 3)))
+    scale = float(randomized_response(Fraction(6), 3).scale)
+    for rule, formula in (("proposition", proposition), ("published", published)):
+        found = copy_probability(learn([(plan, counts)], rule=rule, people=5_000))  # type: ignore[arg-type]
+        assert found[0, 1] == pytest.approx(float(formula(frequencies[0], frequencies[1], scale, 5_000)), abs=0.01)
+        assert found[1, 0] == pytest.approx(float(formula(frequencies[1], frequencies[0], scale, 5_000)), abs=0.01)
+
+
+def test_rows_are_the_frequencies_so_far_clipped_and_normalised() -> None:
+    second = learn([first_phase("rs-rfd", (2, 3, 5))])
+    (part,) = second.parts
+    assert isinstance(part.fill, RowFill)
+    for row, true in zip(part.fill.rows, marginals_of(population((2, 3, 5))), strict=True):
+        assert sum(Fraction(share) for share in row) == 1
+        assert row == pytest.approx(true, abs=0.05)
 
 
 def test_conditional_tables_come_close_to_the_true_ones() -> None:
-    plan, counts, codes = first_phase("cond-rr", (2, 3, 4))
-    second = learn(plan, counts)
-    assert second.conditional_tables is not None
-    for pivot in range(3):
-        for other in range(3):
-            table = second.conditional_tables[pivot][other]
-            if pivot == other:
-                assert table is None
-                continue
-            assert table is not None
-            for code, row in enumerate(table):
-                mine = codes[codes[:, pivot] == code, other]
-                assert row == pytest.approx(np.bincount(mine, minlength=len(row)) / len(mine), abs=0.08)
+    sizes = (2, 3, 4)
+    second, law = learn([first_phase("cond-rr", sizes)]), population(sizes)
+    (part,) = second.parts
+    assert isinstance(part.fill, TableFill)
+    for table in part.fill.tables:
+        (pivot,) = table.pivots
+        (rest,) = set(range(3)) - {pivot, table.other}
+        joint = law.sum(axis=rest)
+        joint = joint if pivot < table.other else joint.T
+        for row, true in zip(table.rows, joint / joint.sum(axis=1, keepdims=True), strict=True):
+            assert row == pytest.approx(true, abs=0.08)
     assert second.learned is not None
     assert second.learned.rule is None
 
 
-def test_joint_tables_agree_with_the_marginals() -> None:
-    plan, counts, _ = first_phase("cond-rr", (3, 4), people=200)
-    marginals = [np.array([0.2, 0.5, 0.3]), np.array([0.1, 0.2, 0.0, 0.7])]
-    joint = pair_joint(plan, counts, 0, 1, marginals)
-    assert joint.min() >= 0
-    np.testing.assert_allclose(joint.sum(axis=1), marginals[0], atol=1e-6)
-    np.testing.assert_allclose(joint.sum(axis=0), marginals[1], atol=1e-6)
+@pytest.mark.parametrize("mechanism", [name for name, named in NAMED.items() if named.learns])
+@pytest.mark.parametrize("phases", [1, 2, 3])
+def test_a_plan_is_learned_from_all_phases_before_it(mechanism: MechanismName, phases: int) -> None:
+    history = campaign(mechanism, phases)
+    first = history[0][0]
+    following = learn(history[::-1], people=1_000)
+    assert (following.phase, following.campaign, following.campaign_id) == (phases + 1, first.digest, first.digest)
+    assert (following.mechanism, following.epsilon, following.answers) == (mechanism, first.epsilon, first.answers)
+    assert following.learned is not None
+    assert [(source.plan, source.counts, source.reports) for source in following.learned.history] == [
+        (plan.digest, counts.digest, counts.reports) for plan, counts in history
+    ]
+    assert type(following.parts[0].fill) is NAMED[mechanism].learned
+    assert load_plan(following.dump()) == following
 
 
-def test_debiasing_a_pair_undoes_both_channels() -> None:
-    made_up = np.random.default_rng(4)
-    true = made_up.dirichlet(np.ones(12)).reshape(3, 4)
-    one, two = randomized_response(Fraction(1), 3), randomized_response(Fraction(1, 2), 4)
-    reported = two.push(one.push(true.T).T)
-    np.testing.assert_allclose(debias_pair(reported, one, two), true, atol=1e-12)
-
-
-def test_a_label_that_never_occurs_gets_the_marginal_row() -> None:
-    rows = conditional_rows(np.array([[0.0, 0.0], [0.25, 0.75]]))
-    assert [row.tolist() for row in rows] == [[0.25, 0.75], [0.25, 0.75]]
+@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr"])
+def test_every_phase_of_the_history_counts(mechanism: MechanismName) -> None:
+    """Other counts in any one phase give another fill."""
+    history = campaign(mechanism, 2)
+    fill = learn(history, people=1_000, rule="published").parts[0].fill
+    for changed in range(2):
+        plan, counts = history[changed]
+        more = counts + count(plan, np.zeros((400, 2), dtype=np.uint8))
+        other = [(plan, more) if own == changed else phase for own, phase in enumerate(history)]
+        assert learn(other, people=1_000, rule="published").parts[0].fill != fill
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
-    plan, counts, _ = first_phase("corr-rr", (2, 2), people=100)
-    second = learn(plan, counts)
-    spl = design(schema_of((2, 2)), 1.0, "spl")
-    with pytest.raises(LearningError, match="nothing to learn from phase 2 of corr-rr"):
-        learn(second, counts)
-    with pytest.raises(LearningError, match="nothing to learn from phase 1 of spl"):
-        learn(spl, nothing(spl))
-    with pytest.raises(LearningError, match="no reports"):
-        learn(plan, nothing(plan))
-    with pytest.raises(CountsError, match="belong to plan"):
-        learn(plan, count(second, np.zeros((3, 2), dtype=np.uint8)))
-    with pytest.raises(LearningError, match="at least 1, got 0"):
-        learn(plan, counts, phase2_users=0)
-    with pytest.raises(LearningError, match="rule must be one of"):
-        learn(plan, counts, rule="guess")  # type: ignore[arg-type]
+    plan, counts = first_phase("corr-rr", (2, 2), people=100)
+    second = learn([(plan, counts)])
+    zeros = np.zeros((3, 2), dtype=np.uint8)
+    for mechanism in (name for name, named in NAMED.items() if not named.learns):
+        single = first_plan((2, 2), 1.0, mechanism)
+        codes = np.array([[0, 2], [2, 0]] if mechanism == "smp" else [[0, 0]], dtype=np.uint8)
+        with pytest.raises(LearningError, match=mechanism):
+            learn([(single, count(single, codes))])
+    for nothing_there in ([], [(plan, nothing(plan))], [(plan, counts), (second, nothing(second))]):
+        with pytest.raises(LearningError):
+            learn(nothing_there)
+    with pytest.raises(CountsError, match=plan.digest[:12]):
+        learn([(plan, count(second, zeros))])
+    with pytest.raises(EstimateError, match="phase 1"):
+        learn([(plan, counts), (plan, counts)])
+    another = msgspec.structs.replace(plan, nonce="0" * 32)
+    with pytest.raises(EstimateError, match="campaign"):
+        learn([(another, count(another, zeros)), (second, count(second, zeros))])
+    with pytest.raises(PlanError, match="0"):
+        learn([(plan, counts)], people=0)
+    with pytest.raises(PlanError, match="people"):
+        learn([(plan, counts)], people=10**18)
+    with pytest.raises(LearningError, match="rule"):
+        learn([(plan, counts)], rule="guess")  # type: ignore[arg-type]
+    with pytest.raises(LearningError, match="max_pivot_guess"):
+        learn([(plan, counts)], max_pivot_guess=0.0)
 
 
-def test_phase_2_with_a_single_person_can_be_learned_for() -> None:
-    plan, counts, _ = first_phase("corr-rr", (2, 2), people=100)
-    assert learn(plan, counts, phase2_users=1).copy_probability is not None
-    assert learn(plan, counts, phase2_users=1, rule="published").copy_probability is not None
+@pytest.mark.parametrize("rule", RULES)
+def test_a_phase_of_a_single_person_can_be_learned_for(rule: Rule) -> None:
+    second = learn([first_phase("corr-rr", (2, 2), people=100)], people=1, rule=rule)
+    assert second.learned is not None
+    assert second.learned.people == 1
+
+
+def test_tables_are_refused_where_nothing_keeps_pairs() -> None:
+    plan, counts = first_phase("cond-rr", (2, 2), people=100)
+    bare = type(counts)(counts.plan, counts.reports, counts.attributes, {}, {})
+    with pytest.raises(LearningError):
+        learn([(plan, bare)])
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=50).filter(lambda w: sum(w) > 1e-3))

@@ -1,27 +1,23 @@
 """Two attributes together."""
 
+import msgspec
 import numpy as np
 import pytest
 
-from privtally.collector.learn.rules import learn
+from privtally.collector.estimate import Phase
 from privtally.collector.pairs import estimate_pair
-from privtally.documents.counts import Counts, count, nothing
-from privtally.documents.plan import Plan, design
+from privtally.collector.tally import count, nothing
 from privtally.errors import EstimateError
-from privtally.lab.seed import seeded
-from privtally.participant.respond import respond_many
-from privtally.schema import Records
-from tests.support import plan_of, schema_of
+from privtally.names import MechanismName
+from tests.collector.made_up import campaign, simulated
+from tests.support import first_plan, plan_of
 
 TRUTH = np.array([[0.3, 0.1, 0.0], [0.05, 0.15, 0.4]])
 
 
-def asked(people: int, epsilon: float, seed: int) -> tuple[Plan, Counts]:
-    generator = np.random.default_rng(seed)
-    plan = design(schema_of((2, 3, 2)), epsilon, "spl")
-    one, two = np.unravel_index(generator.choice(6, people, p=TRUTH.ravel()), TRUTH.shape)
-    codes = np.column_stack([one, two, generator.integers(0, 2, people)]).astype(np.uint8)
-    return plan, count(plan, respond_many(plan, Records(plan.schema, codes), seeded(seed)).codes)
+def asked(people: int, epsilon: float, seed: int) -> Phase:
+    plan = first_plan((2, 3, 2), epsilon)
+    return plan, simulated(plan, TRUTH[:, :, None] * [0.5, 0.5], people, np.random.default_rng(seed))
 
 
 def test_a_table_is_found_again() -> None:
@@ -39,6 +35,7 @@ def test_the_other_way_round_is_the_transpose() -> None:
     one, two = estimate_pair([phase], "q0", "q1"), estimate_pair([phase], "q1", "q0")
     assert np.array(one.frequencies) == pytest.approx(np.array(two.frequencies).T)
     assert np.array(one.standard_errors) == pytest.approx(np.array(two.standard_errors).T)
+    assert (one.attributes, one.labels) == (two.attributes[::-1], two.labels[::-1])
 
 
 def test_standard_errors_are_the_spread_of_repeated_campaigns() -> None:
@@ -52,27 +49,46 @@ def test_standard_errors_are_the_spread_of_repeated_campaigns() -> None:
     assert not (ratio.max() / 3 > 0.6)
 
 
+def test_a_csv_has_a_line_for_each_two_labels() -> None:
+    lines = estimate_pair([asked(500, 3.0, 2)], "q1", "q0").to_csv().decode().splitlines()
+    assert lines[0].split(",")[:2] == ["q1", "q0"]
+    assert [line.split(",")[:2] for line in lines[1:3]] == [["a0", "a0"], ["a0", "a1"]]
+    assert len(lines) == 7
+
+
 def test_what_carries_nothing_says_so() -> None:
     plan = plan_of("corr-rr", (2, 2))
-    counts = count(plan, np.zeros((5, 2), dtype=np.uint8))
-    with pytest.raises(EstimateError, match="nothing about two attributes together"):
-        estimate_pair([(plan, counts)], "q0", "q1")
+    with pytest.raises(EstimateError, match="'q0' and 'q1'"):
+        estimate_pair([(plan, count(plan, np.zeros((5, 2), dtype=np.uint8)))], "q0", "q1")
     phase = asked(50, 1.0, 1)
-    with pytest.raises(EstimateError, match="no attribute 'x'"):
+    with pytest.raises(EstimateError, match="'x'"):
         estimate_pair([phase], "q0", "x")
-    with pytest.raises(EstimateError, match="two attributes"):
+    with pytest.raises(EstimateError, match="'q0'"):
         estimate_pair([phase], "q0", "q0")
-    with pytest.raises(EstimateError, match="no reports"):
+    with pytest.raises(EstimateError, match="phase 1"):
         estimate_pair([(phase[0], nothing(phase[0]))], "q0", "q1")
-    wide = design(schema_of((3_000, 3_000)), 1.0, "spl")
+    wide = first_plan((3_000, 3_000))
     many = np.random.default_rng(1).integers(0, 3_000, (9, 2)).astype(np.uint16)
-    with pytest.raises(EstimateError, match="too many labels"):
+    with pytest.raises(EstimateError, match="'q0' and 'q1'"):
         estimate_pair([(wide, count(wide, many))], "q0", "q1")
 
 
-def test_both_phases_of_a_campaign_are_taken() -> None:
-    first = design(schema_of((2, 2)), 1.0, "corr-rr")
-    counts = count(first, np.random.default_rng(1).integers(0, 2, (400, 2)).astype(np.uint8))
-    second = learn(first, counts)
-    phases = [(second, count(second, np.zeros((5, 2), dtype=np.uint8))), (first, counts)]
-    assert estimate_pair(phases, "q0", "q1").reports == 400
+@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
+def test_a_campaign_of_any_length_may_be_given_whole(mechanism: MechanismName) -> None:
+    """Only the first phase carries both answers."""
+    history = campaign(mechanism, 3)
+    alone = estimate_pair(history[:1], "q0", "q1")
+    assert alone.reports == history[0][1].reports
+    for phases in (2, 3):
+        assert estimate_pair(history[:phases][::-1], "q0", "q1") == alone
+    with pytest.raises(EstimateError):
+        estimate_pair(history[1:], "q0", "q1")
+
+
+def test_a_phase_twice_and_another_campaign_are_refused() -> None:
+    history = campaign("rs-rfd", 2)
+    with pytest.raises(EstimateError, match="phase 1"):
+        estimate_pair([history[0], history[0]], "q0", "q1")
+    another = msgspec.structs.replace(history[0][0], nonce="0" * 32)
+    with pytest.raises(EstimateError, match="campaign"):
+        estimate_pair([(another, count(another, np.zeros((5, 2), dtype=np.uint8))), history[1]], "q0", "q1")

@@ -1,110 +1,158 @@
 """Counts sampled without users have the law that counting users has.
 
-Given the records, the counts of whole reports are a sum over independent people, so their mean and covariance follow
-from the enumerated law exactly. The samples' means and covariances are held against those within seven of their own
-standard errors: with some 2,000 comparisons of which each fails with probability 3e-12, a correct simulation is
-refused with probability below 1e-8; the seed is fixed. Counting users one by one passes the same test, and a
-simulation that draws everybody from the mean record must fail it.
+Given the records, the counts of reports are a sum over independent people, so their mean and covariance follow from the
+enumerated law exactly. The samples' means and covariances are held against those within seven of their own standard
+errors: with at most 40,000 comparisons of which each fails with probability 3e-12, a correct simulation is refused with
+probability about 1e-7; the seed is fixed. Counting users one by one passes the same test, and a simulation that draws
+everybody from the mean record must fail it.
+
+All runs are drawn at once: a run's number stands beside each record as three more attributes, which pass unchanged.
 """
+
+from itertools import product
 
 import numpy as np
 import pytest
 
-from privtally.documents.plan import Plan
-from privtally.lab.collectors import from_answers, from_tensor, matrices, scales
-from privtally.lab.population import marginals
+from privtally.documents.sub_reports import SubReports
+from privtally.lab.population import split_table
 from privtally.lab.seed import seeded
-from privtally.lab.simulate import pivot_whole, private_pivots, spl_whole
-from privtally.mechanisms import Pivot, Sample, Split
-from privtally.names import MECHANISMS, MechanismName
-from privtally.participant.respond import respond_many
-from privtally.schema import Records
-from tests.lab.moments import agrees
-from tests.support import plan_of, records_of
+from privtally.lab.simulate import simulate
+from privtally.mechanisms import Mechanism, Part
+from privtally.mechanisms.channel import Keep
+from tests.collector.made_up import parts_with_other_alphabets, plans_of_every_kind
+from tests.support import plan_of
 
-RUNS = 20_000
-TABLES: dict[tuple[int, ...], np.ndarray] = {
-    (2, 3): np.array([[40, 5, 0], [12, 3, 60]]),
-    (3, 3): np.array([[50, 4, 1], [0, 20, 9], [3, 2, 31]]),
+DIGIT = 18
+RUNS = DIGIT**3
+NUMBERS = np.indices((DIGIT,) * 3).reshape(3, -1).T
+"""The digits of every run's number."""
+
+MECHANISMS = {name: plan.sampler for name, plan in plans_of_every_kind().items()} | {
+    f"other alphabet, {name}": Mechanism((part,)) for name, part in parts_with_other_alphabets().items()
 }
 
 
-def shape_of(mechanism: MechanismName) -> tuple[int, ...]:
-    return (3, 3) if mechanism == "corr-rr" else (2, 3)
+def people_of(mechanism: Mechanism) -> SubReports:
+    """A handful of different records, some rare and some frequent."""
+    records = np.array(list(product(*map(range, mechanism.sizes))))
+    chosen = np.unique(np.linspace(0, len(records) - 1, 6).astype(int))
+    return SubReports(records[chosen], np.array([40, 25, 12, 3, 60, 31])[: len(chosen)])
 
 
-def theory(plan: Plan, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[tuple[int, ...]]]:
-    """The exact mean and covariance of the counts of every whole report."""
-    laws = {record: plan.sampler.law(record) for record in records_of(table.shape)}
-    reports = sorted(set().union(*laws.values()))
-    mean, covariance = np.zeros(len(reports)), np.zeros((len(reports), len(reports)))
-    for record, law in laws.items():
-        chances = np.array([float(law.get(report, 0)) for report in reports])
-        mean += table[record] * chances
-        covariance += table[record] * (np.diag(chances) - np.outer(chances, chances))
-    return mean, covariance, reports
+def theory(mechanism: Mechanism, people: SubReports) -> tuple[np.ndarray, np.ndarray]:
+    """The exact mean and covariance of the counts of every report, possible or not."""
+    cells = int(np.prod(mechanism.outputs))
+    mean, covariance = np.zeros(cells), np.zeros((cells, cells))
+    for record, times in zip(people.codes.tolist(), people.times.tolist(), strict=True):
+        chances = np.zeros(cells)
+        for report, chance in mechanism.law(record).items():
+            chances[np.ravel_multi_index(report, mechanism.outputs)] = float(chance)
+        mean += times * chances
+        covariance += times * (np.diag(chances) - np.outer(chances, chances))
+    return mean, covariance
 
 
-def sampled(plan: Plan, tables: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The counts of whole reports, (run, attribute, attribute …)."""
-    sampler = plan.sampler
-    if isinstance(sampler, Split):
-        return spl_whole(tables, scales(sampler.channels), generator)
-    assert isinstance(sampler, Pivot)
-    return pivot_whole(private_pivots(tables, scales(sampler.channels), generator), matrices(sampler), generator)
+def agrees(samples: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> bool:
+    """Whether samples (run, cell) have the given mean and covariance, cell by cell and in all directions together."""
+    runs, errors = len(samples), samples - mean
+    variances = np.diag(covariance)
+    of_mean = np.abs(errors.mean(axis=0)) <= 7 * np.sqrt(variances / runs) + 1e-9
+    # The variance of a product of two counts is that of normal ones, and for rare reports that of Poisson ones.
+    spread = np.outer(variances, variances) + covariance**2 + np.sqrt(np.outer(variances, variances))
+    of_covariance = np.abs(np.cov(samples.T) - covariance) <= 7 * np.sqrt(spread / runs) + 1e-9
+    # Squared distances in units of the covariance have its rank as their mean.
+    precision = np.linalg.pinv(covariance, rcond=1e-9, hermitian=True)
+    distances = np.einsum("ri,ij,rj->r", errors, precision, errors, optimize=True)
+    offset = distances.mean() - np.linalg.matrix_rank(covariance, hermitian=True, rtol=1e-9)
+    of_distance = abs(offset) <= 7 * distances.std() / np.sqrt(runs)
+    return bool(of_mean.all() and of_covariance.all() and of_distance)
 
 
-@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "smp"])
-def test_whole_report_counts_have_the_law_of_counting_users(mechanism: MechanismName) -> None:
-    shape = shape_of(mechanism)
-    plan, table = plan_of(mechanism, shape, epsilon=3.0, seed=3), TABLES[shape]
-    mean, covariance, reports = theory(plan, table)
-    tensors = sampled(plan, np.broadcast_to(table, (RUNS, *shape)), np.random.default_rng(1))
-    assert agrees(tensors.reshape(RUNS, -1), mean, covariance)
-    assert reports == records_of(shape)
+def counted(reports: np.ndarray, times: np.ndarray, outputs: tuple[int, ...], runs: np.ndarray) -> np.ndarray:
+    """The counts of every report in every run."""
+    cells = int(np.prod(outputs))
+    keys = np.ravel_multi_index(tuple(reports.T.astype(int)), outputs) + cells * runs
+    return np.bincount(keys, times, cells * (runs.max() + 1)).reshape(-1, cells)
+
+
+def sampled(mechanism: Mechanism, people: SubReports, generator: np.random.Generator) -> np.ndarray:
+    width, unchanged = mechanism.width, Keep(DIGIT, 1, 0)
+    numbered = Mechanism((*mechanism.parts, *(Part((width + place,), 1, (unchanged,)) for place in range(3))))
+    codes = np.hstack([np.tile(people.codes, (RUNS, 1)), np.repeat(NUMBERS, len(people), axis=0)])
+    reports = simulate(numbered, SubReports(codes, np.tile(people.times, RUNS)), generator)
+    runs = np.ravel_multi_index(tuple(reports.codes[:, width:].T), (DIGIT,) * 3)
+    return counted(reports.codes[:, :width], reports.times, mechanism.outputs, runs)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_counts_have_the_law_of_counting_users(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    people = people_of(mechanism)
+    mean, covariance = theory(mechanism, people)
+    assert agrees(sampled(mechanism, people, np.random.default_rng(1)), mean, covariance)
     # The control: everybody drawn from the mean record has the same mean and another covariance.
-    careless = np.random.default_rng(1).multinomial(table.sum(), mean / mean.sum(), size=RUNS)
-    assert agrees(careless, mean, table.sum() * (np.diag(mean / mean.sum()) - np.outer(mean, mean) / mean.sum() ** 2))
+    total = int(people.times.sum())
+    careless = np.random.default_rng(1).multinomial(total, mean / total, size=RUNS)
+    assert agrees(careless, mean, total * (np.diag(mean / total) - np.outer(mean, mean) / total**2))
     assert not agrees(careless, mean, covariance)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_counting_users_one_by_one_passes_the_same_test(mechanism: MechanismName) -> None:
-    shape = shape_of(mechanism)
-    plan, table = plan_of(mechanism, shape, epsilon=3.0, seed=3), TABLES[shape]
-    mean, covariance, reports = theory(plan, table)
-    people = np.repeat(np.array(records_of(shape)), table.ravel(), axis=0).astype(np.uint8)
-    runs = 4_000
-    codes = respond_many(plan, Records(plan.schema, np.tile(people, (runs, 1))), seeded(2)).codes
-    keys = np.ravel_multi_index(tuple(codes.T.astype(int)), plan.sampler.outputs)
-    places = np.ravel_multi_index(np.array(reports).T, plan.sampler.outputs)
-    cells = int(np.prod(plan.sampler.outputs))
-    flat = keys + cells * np.repeat(np.arange(runs), len(people))
-    samples = np.bincount(flat, minlength=cells * runs).reshape(runs, cells)[:, places]
-    assert agrees(samples, mean, covariance)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_counting_users_one_by_one_passes_the_same_test(name: str) -> None:
+    mechanism, runs = MECHANISMS[name], 1_000
+    people = people_of(mechanism)
+    records = np.repeat(people.codes, people.times, axis=0).astype(np.uint8)
+    codes = mechanism.privatise(np.tile(records, (runs, 1)), seeded(2))
+    numbers = np.repeat(np.arange(runs), len(records))
+    samples = counted(codes, np.ones(len(codes)), mechanism.outputs, numbers)
+    assert agrees(samples, *theory(mechanism, people))
 
 
-def test_smp_counts_have_the_law_of_counting_users() -> None:
-    plan, table = plan_of("smp", (2, 3), epsilon=3.0), TABLES[2, 3]
-    assert isinstance(plan.sampler, Sample)
-    mean, covariance, reports = theory(plan, table)
+@pytest.mark.parametrize("drift", [-0.2, 0.2])
+def test_the_law_of_another_budget_is_refused(drift: float) -> None:
+    mechanism = plan_of("corr-rr", (3, 3), 3.0, seed=3).sampler
+    people = people_of(mechanism)
+    other = plan_of("corr-rr", (3, 3), 3.0 + drift, seed=3).sampler
+    assert not agrees(sampled(other, people, np.random.default_rng(1)), *theory(mechanism, people))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_billion_people_cost_what_a_thousand_do(name: str) -> None:
+    """With so many people the counts are nearly their means."""
+    mechanism = MECHANISMS[name]
+    people = people_of(mechanism)
+    many = SubReports(people.codes, people.times * 10**7)
+    reports = simulate(mechanism, many, np.random.default_rng(1))
+    assert reports.times.sum() == many.times.sum()
+    mean, covariance = theory(mechanism, people)
+    found = counted(reports.codes, reports.times, mechanism.outputs, np.zeros(len(reports), dtype=int))[0]
+    assert (np.abs(found / 10**7 - mean) <= 6 * np.sqrt(np.diag(covariance) / 10**7)).all()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_reports_are_distinct_and_in_order(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    reports = simulate(mechanism, people_of(mechanism), np.random.default_rng(1))
+    rows = reports.codes.tolist()
+    assert rows == sorted(rows)
+    assert len(set(map(tuple, rows))) == len(rows)
+    assert (reports.times > 0).all()
+
+
+def test_nobody_sends_nothing() -> None:
+    for mechanism in MECHANISMS.values():
+        nobody = SubReports(np.empty((0, mechanism.width), dtype=np.int64), np.empty(0, dtype=np.int64))
+        assert len(simulate(mechanism, nobody, np.random.default_rng(1))) == 0
+
+
+def test_a_random_split_is_hypergeometric() -> None:
+    table = np.array([[40, 5, 0], [12, 3, 60]])
+    people, taken = int(table.sum()), 50
     tables = np.broadcast_to(table, (RUNS, 2, 3))
-    private = private_pivots(tables, scales(plan.sampler.channels), np.random.default_rng(1))
-    # In the order of the reports: q1 answered and q0 not asked comes after q0 answered.
-    assert reports == [(0, 3), (1, 3), (2, 0), (2, 1), (2, 2)]
-    assert agrees(np.hstack(private), mean, covariance)
-    assert not agrees(np.hstack(private)[:, ::-1], mean, covariance)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_billion_people_cost_what_a_thousand_do(mechanism: MechanismName) -> None:
-    shape = shape_of(mechanism)
-    plan = plan_of(mechanism, shape)
-    table = TABLES[shape][None] * 10**8
-    generator = np.random.default_rng(1)
-    if isinstance(plan.sampler, Sample):
-        counts = from_answers(plan, private_pivots(table, scales(plan.sampler.channels), generator))
-    else:
-        counts = from_tensor(plan, sampled(plan, table, generator)[0])
-    assert counts.reports == table.sum()
-    assert [int(margin.sum()) for margin in marginals(table)] == [table.sum()] * 2
+    first, second = split_table(tables, taken, np.random.default_rng(3))
+    assert np.array_equal(first + second, tables)
+    shares = table.ravel() / people
+    spread = taken * (people - taken) / (people - 1)
+    assert agrees(first.reshape(RUNS, -1), taken * shares, spread * (np.diag(shares) - np.outer(shares, shares)))
+    assert not agrees(first.reshape(RUNS, -1), taken * shares, taken * (np.diag(shares) - np.outer(shares, shares)))

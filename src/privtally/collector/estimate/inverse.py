@@ -134,8 +134,7 @@ def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     sizes = part.sizes
     true, seen = zero_sum_basis(sizes), zero_sum_basis(part.answers)
     operator = operator_of(part)
-    share = part.pivots / len(sizes) / float(part.answer_share)
-    own = [share * (channel.same - channel.other) / channel.total for channel in part.asked]
+    own = [(channel.same - channel.other) / channel.total for channel in part.asked]
     columns = np.repeat(own, np.array(sizes) - 1)
     inverse, _, condition = _pseudo_inverse(seen.T @ operator @ true / columns)
     matrix = true @ (inverse / columns[:, None]) @ seen.T

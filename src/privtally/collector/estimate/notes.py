@@ -1,6 +1,7 @@
 """What people should know about an estimate: phases that hardly tell attributes apart, and reports not kept whole."""
 
 from collections.abc import Sequence
+from math import gcd
 
 import numpy as np
 
@@ -84,8 +85,13 @@ def cost_of_one_way(part: Part) -> float | None:
 
 
 def _spaced(part: Part) -> Integers:
-    """Reports evenly spaced among all: multiples of a number near the golden section of how many there are."""
-    step = part.distinct * 61_803 // 100_000 | 1
+    """Reports evenly spaced among all: multiples of a number near the golden section of how many there are.
+
+    The two numbers have no common divisor, so that no report comes twice before all have come.
+    """
+    step = part.distinct * 61_803 // 100_000 or 1
+    while gcd(step, part.distinct) > 1:
+        step += 1
     codes = np.zeros((min(part.distinct, SPACED), len(part.answers)), dtype=np.int64)
     for row in range(len(codes)):
         rest = row * step % part.distinct

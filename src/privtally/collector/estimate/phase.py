@@ -119,17 +119,19 @@ def covariance(counts: Counts, parts: Sequence[Part]) -> Floats:
 
 
 def _covariance(counts: Counts, one: tuple[int, int], two: tuple[int, int]) -> Floats:
-    first, second = smooth(counts.attributes[one[0]][: one[1]]), smooth(counts.attributes[two[0]][: two[1]])
+    people = [counts.attributes[own][:codes].sum() for own, codes in (one, two)]
     if one == two:
-        own: Floats = (np.diag(first) - np.outer(first, first)) / counts.attributes[one[0]][: one[1]].sum()
+        frequencies = smooth(counts.attributes[one[0]][: one[1]])
+        own: Floats = (np.diag(frequencies) - np.outer(frequencies, frequencies)) / people[0]
         return own
     table = counts.pair_tables.get((min(one[0], two[0]), max(one[0], two[0])))
     if table is None:
         return np.zeros((one[1], two[1]))
     table = (table if one[0] < two[0] else table.T)[: one[1], : two[1]]
-    people = [counts.attributes[own][:codes].sum() for own, codes in (one, two)]
     together = (table + 1 / table.size) / (table.sum() + 1)
-    spread: Floats = (together - np.outer(first, second)) * table.sum() / (people[0] * people[1])
+    # The frequencies among those who answered both: with any others, rows and columns would not sum to 0.
+    apart = np.outer(together.sum(axis=1), together.sum(axis=0))
+    spread: Floats = (together - apart) * (table.sum() / people[0] / people[1])
     return spread
 
 

@@ -1,0 +1,126 @@
+"""Parts, plans, people and campaigns that the collector's tests share."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from privtally.collector.estimate import Phase
+from privtally.collector.learn import learn
+from privtally.collector.tally import count_times
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports
+from privtally.lab.simulate import simulate
+from privtally.mechanisms import Part, PartPlan
+from privtally.mechanisms.channel import Subsets, randomized_response
+from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, UniformFill
+from privtally.mechanisms.named import RandomizedResponse
+from privtally.names import MechanismName
+from tests.support import first_plan, later_plan, plan_of, plan_with, table_fill
+
+SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 40, 1)
+"""Three labels, six output codes."""
+
+
+def group(attributes: tuple[int, ...], pivots: int, fill: AnyFill | None) -> PartPlan:
+    """A part of attributes that are asked by randomized response."""
+    return PartPlan(attributes, pivots, (RandomizedResponse(),) * len(attributes), fill)
+
+
+def copies(*rows: tuple[float, ...]) -> CopyFill:
+    return CopyFill(rows)
+
+
+def two_groups(first: AnyFill, second: AnyFill, sizes: tuple[int, ...], epsilon: float = 4.0) -> Plan:
+    """Attributes 0 and 2 in one group, 1 and 3 in another, each with half of the budget."""
+    return plan_with((group((0, 2), 1, first), group((1, 3), 1, second)), sizes, epsilon)
+
+
+def copying_groups(epsilon: float = 4.0) -> Plan:
+    return two_groups(
+        copies((1.0, 0.625), (0.5, 1.0)), copies((1.0, 0.25), (0.75, 1.0)), (3, 2, 3, 2), epsilon
+    )  # fmt: skip
+
+
+def two_pivots(fill: AnyFill, sizes: tuple[int, ...] = (2, 3, 2), epsilon: float = 4.0) -> Plan:
+    """Two attributes of three are asked, each with half of the budget."""
+    return plan_with((group((0, 1, 2), 2, fill),), sizes, epsilon)
+
+
+ROWS = RowFill(((0.25, 0.75), (0.5, 0.125, 0.375), (0.625, 0.375)))
+
+
+def plans_of_every_kind() -> dict[str, Plan]:
+    """The named mechanisms, two groups, and two pivots: small enough to enumerate."""
+    plans: dict[str, Plan] = {
+        "spl": plan_of("spl", (2, 3), 3.0),
+        "smp": plan_of("smp", (2, 3), 3.0),
+        "rs-fd": plan_of("rs-fd", (2, 3), 3.0),
+        "rs-rfd": plan_of("rs-rfd", (2, 3), 3.0, seed=3),
+        "corr-rr": plan_of("corr-rr", (3, 3), 3.0, seed=3),
+        "cond-rr": plan_of("cond-rr", (2, 3), 3.0, seed=3),
+        "copying groups": copying_groups(),
+        "silent groups": two_groups(SilentFill(), SilentFill(), (2, 3, 2, 2)),
+        "two pivots, silent": two_pivots(SilentFill()),
+        "two pivots, uniform": two_pivots(UniformFill()),
+        "two pivots, rows": two_pivots(ROWS),
+        "two pivots, tables": two_pivots(table_fill((2, 3, 2), 2, np.random.default_rng(5))),
+    }
+    return plans
+
+
+def parts_with_other_alphabets() -> dict[str, Part]:
+    """Parts with a channel whose output codes are not its labels."""
+    three = randomized_response(Fraction(4), 3)
+    tables = table_fill((6, 3), 1, np.random.default_rng(6))
+    return {
+        "alone": Part((0,), 1, (SIX_CODES,)),
+        "uniform": Part((0, 1), 1, (SIX_CODES, three), UniformFill()),
+        "silent": Part((0, 1), 1, (SIX_CODES, three), SilentFill()),
+        "tables": Part((0, 1), 1, (SIX_CODES, three), tables),
+        "two pivots, silent": Part((0, 1, 2), 2, (SIX_CODES, three, SIX_CODES), SilentFill()),
+    }
+
+
+def made_up_law(sizes: tuple[int, ...], seed: int = 1) -> np.ndarray:
+    """A distribution of records in which answers of one person go together."""
+    return np.random.default_rng(seed).dirichlet(np.full(int(np.prod(sizes)), 0.5)).reshape(sizes)
+
+
+def marginals_of(answers: np.ndarray) -> list[np.ndarray]:
+    """The distribution of each attribute by itself."""
+    axes = range(answers.ndim)
+    return [answers.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes]
+
+
+def drawn(answers: np.ndarray, people: int, generator: np.random.Generator) -> SubReports:
+    """People whose records are drawn from a distribution, as distinct records with their numbers."""
+    table = generator.multinomial(people, answers.ravel()).reshape(answers.shape)
+    return SubReports(np.argwhere(table), table[table > 0])
+
+
+def simulated(
+    plan: Plan, answers: np.ndarray, people: int, generator: np.random.Generator, limit: int = SUB_REPORT_LIMIT
+) -> Counts:
+    """The counts of the reports of people who are drawn from a distribution of records."""
+    reports = simulate(plan.sampler, drawn(answers, people, generator), generator)
+    return count_times(plan, reports.codes, reports.times, limit)
+
+
+def campaign(mechanism: MechanismName, phases: int, people: int = 4_000, seed: int = 1) -> list[Phase]:
+    """The history of a campaign on two attributes of three labels, each phase learned from all before it."""
+    generator, answers = np.random.default_rng(seed), made_up_law((3, 3))
+    plan = first_plan((3, 3), 2.0, mechanism, answers=phases)
+    history = [(plan, simulated(plan, answers, people, generator))]
+    while len(history) < phases:
+        plan = learn(history, people=people)
+        history.append((plan, simulated(plan, answers, people, generator)))
+    return history
+
+
+def copying_campaign(probability: float, people: int = 5_000) -> list[Phase]:
+    """Two phases of people who answer evenly; the second one copies with the given probability."""
+    generator, answers = np.random.default_rng(2), np.full((3, 3), 1 / 9)
+    first = first_plan((3, 3), 1.0, "corr-rr")
+    second = later_plan(first, copies((1.0, probability), (probability, 1.0)))
+    return [(plan, simulated(plan, answers, people, generator)) for plan in (first, second)]

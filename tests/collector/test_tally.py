@@ -1,0 +1,159 @@
+"""Counts depend on the reports and on nothing else: not on batches, not on order, not on how they came in."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from privtally.collector import tally as module
+from privtally.collector.tally import count, count_times, nothing, tally
+from privtally.documents.counts import check_counts, load_counts
+from privtally.documents.plan import Plan
+from privtally.documents.report import Report, Reports
+from privtally.errors import CountsError, ReportError
+from privtally.lab.seed import seeded
+from privtally.mechanisms.fills import SilentFill
+from privtally.participant.respond import respond_many
+from privtally.schema import Records
+from tests.collector.made_up import plans_of_every_kind, two_groups, two_pivots
+from tests.support import first_plan, plan_of
+
+PLANS = plans_of_every_kind()
+
+
+def reports_to(plan: Plan, people: int = 300) -> Reports:
+    made_up = np.random.default_rng(1)
+    codes = np.column_stack([made_up.integers(0, size, people) for size in plan.schema.sizes]).astype(np.uint8)
+    return respond_many(plan, Records(plan.schema, codes), seeded(1))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_reports_and_their_codes_count_the_same(name: str) -> None:
+    plan = PLANS[name]
+    reports = reports_to(plan)
+    tallied = tally(plan, reports)
+    assert tallied.counts == count(plan, reports.codes)
+    assert (tallied.repeated, tallied.conflicting) == (0, 0)
+    assert tallied.counts.reports == len(reports)
+    check_counts(plan, tallied.counts)
+    assert load_counts(tallied.counts.dump(), plan) == tallied.counts
+
+
+@pytest.mark.parametrize("limit", [5, 1_000])
+@pytest.mark.parametrize("name", PLANS)
+def test_counts_are_the_same_whatever_the_batches(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where some batches alone stay within the limit and all of them together do not."""
+    plan = PLANS[name]
+    reports = reports_to(plan)
+    whole = count(plan, reports.codes, limit)
+    by_halves = count(plan, reports.codes[:2], limit) + count(plan, reports.codes[2:], limit)
+    turned = count(plan, reports.codes[::-1], limit)
+    distinct, times = np.unique(reports.codes, axis=0, return_counts=True)
+    monkeypatch.setattr(module, "_BATCH", 7)
+    monkeypatch.setattr(module, "_CHUNK", 11)
+    for other in (
+        by_halves,
+        turned,
+        count(plan, reports.codes, limit),
+        tally(plan, reports, limit).counts,
+        count_times(plan, distinct, times, limit),
+        nothing(plan, limit) + whole,
+    ):
+        assert other == whole
+        assert other.digest == whole.digest
+
+
+def test_past_the_limit_pairs_are_kept_in_place_of_distinct_reports() -> None:
+    plan = PLANS["copying groups"]
+    reports = reports_to(plan)
+    within, past = count(plan, reports.codes, 100), count(plan, reports.codes, 5)
+    assert [len(subs or ()) for subs in within.parts.values()] == [9, 4]
+    assert [subs is None for subs in past.parts.values()] == [True, False]
+    assert set(within.pairs) == {(0, 1), (0, 3), (1, 2), (2, 3)}
+    assert set(past.pairs) == {*within.pairs, (0, 2)}
+    assert within.pair_tables.keys() == past.pair_tables.keys()
+    for pair, table in within.pair_tables.items():
+        np.testing.assert_array_equal(table, past.pair_tables[pair])
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(3, False), (4, True)])
+def test_as_many_distinct_reports_as_the_limit_are_kept(limit: int, kept: bool) -> None:
+    plan = plan_of("rs-fd", (2, 2))
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint8)
+    for counts in (count(plan, codes, limit), count(plan, codes[:2], limit) + count(plan, codes[1:], limit)):
+        assert (counts.parts[0, 1] is not None) == kept
+        assert bool(counts.pairs) != kept
+
+
+def with_codes(report: Report, codes: tuple[int | None, ...]) -> Report:
+    return msgspec.structs.replace(report, codes=codes)
+
+
+def test_the_same_report_again_is_repeated_and_other_codes_under_its_id_conflict() -> None:
+    plan = first_plan((2, 2))
+    first, second, *rest = list(reports_to(plan, 20))
+    other = with_codes(first, (1 - int(first.codes[0] or 0), first.codes[1]))
+    tallied = tally(plan, [first, second, first, other, other, second, *rest, first])
+    assert (tallied.repeated, tallied.conflicting) == (3, 2)
+    assert tallied.counts == tally(plan, [first, second, *rest]).counts
+    # The first report with an id counts, whichever it is.
+    turned = tally(plan, [other, first])
+    assert (turned.repeated, turned.conflicting) == (0, 1)
+    assert turned.counts == tally(plan, [other]).counts
+
+
+def test_repeats_are_found_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of("smp", (2, 3))
+    reports = list(reports_to(plan, 30))
+    monkeypatch.setattr(module, "_BATCH", 4)
+    tallied = tally(plan, reports + reports)
+    assert (tallied.counts.reports, tallied.repeated, tallied.conflicting) == (30, 30, 0)
+
+
+def test_silence_is_counted_after_the_last_code() -> None:
+    plan = two_groups(SilentFill(), SilentFill(), (2, 3, 2, 2))
+    report = Report(plan.digest, "0" * 32, (1, None, None, 0))
+    counts = tally(plan, [report]).counts
+    assert [own.tolist() for own in counts.attributes] == [[0, 1, 0], [0, 0, 0, 1], [0, 0, 1], [1, 0, 0]]
+    with pytest.raises(ReportError):
+        tally(plan, [with_codes(report, (1, 0, 0, None))])
+    with pytest.raises(ReportError, match="q1"):
+        tally(plan, [with_codes(report, (1, 3, None, None))])
+
+
+@pytest.mark.parametrize(
+    ("plan", "codes", "word"),
+    [
+        (first_plan((2, 3)), [[0, 3]], "q1"),
+        (first_plan((2, 3)), [[-1, 0]], "q0"),
+        (first_plan((2, 3)), [[0, 0, 0]], "2"),
+        (plan_of("smp", (2, 3)), [[0, 3], [0, 0]], "1 of 2"),
+        (plan_of("smp", (2, 3)), [[2, 3]], "1 of 2"),
+        (two_pivots(SilentFill()), [[0, 3, 2]], "2 of 3"),
+    ],
+)
+def test_codes_that_no_report_can_have_are_refused(plan: Plan, codes: list[list[int]], word: str) -> None:
+    with pytest.raises(CountsError, match=word):
+        count(plan, np.array(codes))
+
+
+def test_codes_must_be_whole_numbers() -> None:
+    with pytest.raises(CountsError):
+        count(first_plan((2, 3)), np.array([[0.5, 0.0]]))
+
+
+def test_counts_of_different_plans_do_not_add() -> None:
+    one, two = first_plan((2, 2)), first_plan((2, 2), 2.0)
+    with pytest.raises(CountsError, match=one.digest[:12]):
+        nothing(one) + nothing(two)
+
+
+def test_a_report_to_another_plan_is_refused() -> None:
+    one, two = first_plan((2, 2)), first_plan((2, 2), 2.0)
+    with pytest.raises(ReportError, match=two.digest[:12]):
+        tally(two, reports_to(one, 3))
+
+
+def test_no_reports_are_counts_too() -> None:
+    for plan in PLANS.values():
+        assert tally(plan, []).counts == nothing(plan)
+        assert nothing(plan).reports == 0
