@@ -2,7 +2,9 @@
 
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing import Pool
+from multiprocessing import TimeoutError as NotYetError
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -27,9 +29,12 @@ def run_jobs(
         try:
             with Pool(workers, initializer=_leave_signals_to_the_parent) as pool:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-                for done, (place, result) in enumerate(pool.imap_unordered(_call, numbered), start=1):
-                    found[place] = result
-                    advance(done)
+                arriving = pool.imap_unordered(_call, numbered)
+                while len(found) < len(jobs):
+                    # A signal that comes just before the wait is heard only after it, so that no wait is endless.
+                    with suppress(NotYetError):
+                        place, found[place] = arriving.next(timeout=0.5)
+                        advance(len(found))
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     return [found[place] for place in range(len(jobs))]
