@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from privtally.documents.counts_document import load_counts
 
 from privtally.documents.counts import MAX_PAIR_CELLS, count, nothing, pair_cells
-from privtally.documents.counts_document import load_counts
 from privtally.errors import CountsError
 from tests.support import plan_of
 

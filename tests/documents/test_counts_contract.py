@@ -3,9 +3,9 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from privtally.documents.counts_document import load_counts
 
 from privtally.documents.counts import Counts, count, nothing
-from privtally.documents.counts_document import load_counts
 from privtally.documents.plan import Plan
 from privtally.lab.seed import seeded
 from privtally.participant.respond import respond_many
