@@ -1,5 +1,8 @@
 """One suite that every mechanism passes, on any schema."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,12 +12,14 @@ from privtally.collector.estimate import estimate
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import check_report, load_report
+from privtally.exact.probability import nearest_distribution
 from privtally.lab.seed import seeded
-from privtally.mechanisms.fills import CopyFill
+from privtally.mechanisms import PartPlan
+from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, UniformFill
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from tests.support import EXTENDED_PLANS, first_plan, later_plan, plan_of, plan_with
+from tests.support import first_plan, later_plan, part_of, plan_of, plan_with, table_fill
 
 
 @st.composite
@@ -30,12 +35,30 @@ def named_plan(draw: st.DrawFn) -> Plan:
 
 
 @st.composite
-def extended_plan(draw: st.DrawFn) -> Plan:
-    parts, sizes = EXTENDED_PLANS[draw(st.sampled_from(sorted(EXTENDED_PLANS)))]
+def plan_of_any_parts(draw: st.DrawFn) -> Plan:
+    """Up to four attributes in any groups, any number of them asked, any fill."""
+    sizes = draw(st.lists(st.integers(2, 4), min_size=1, max_size=4))
+    order = draw(st.permutations(range(len(sizes))))
+    cuts = sorted(draw(st.sets(st.integers(1, len(sizes)), max_size=2)) | {0, len(sizes)})
+    made_up = np.random.default_rng(draw(st.integers(0, 1000)))
+    parts = tuple(draw(any_part(tuple(order[one:two]), sizes, made_up)) for one, two in pairwise(cuts))
     return plan_with(parts, sizes, draw(st.floats(0.01, 8, allow_nan=False)))
 
 
-any_plan = st.one_of(named_plan(), extended_plan())
+@st.composite
+def any_part(
+    draw: st.DrawFn, attributes: tuple[int, ...], sizes: Sequence[int], made_up: np.random.Generator
+) -> PartPlan:
+    own = [sizes[attribute] for attribute in attributes]
+    pivots = draw(st.integers(1, len(own)))
+    if pivots == len(own):
+        return part_of(attributes, pivots, None)
+    rows = RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in own))
+    fills: list[AnyFill] = [UniformFill(), SilentFill(), rows, table_fill(own, pivots, made_up)]
+    return part_of(attributes, pivots, draw(st.sampled_from(fills)))
+
+
+any_plan = st.one_of(named_plan(), plan_of_any_parts())
 linear_plan = any_plan.filter(lambda plan: all(part.linear for part in plan.sampler.parts))
 """Plans whose reported frequencies follow from the frequencies of every attribute by itself."""
 
