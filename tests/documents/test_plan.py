@@ -1,64 +1,94 @@
+"""Plans as documents: what they hold, and what is refused."""
+
 import hashlib
 import json
 import math
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
-from privtally.documents.plan import Learned, Plan, design, load_plan
+from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, Learned, LearnedFrom, design, load_plan
 from privtally.errors import PlanError
 from privtally.exact import wire
-from privtally.names import MECHANISMS, TWO_PHASE, MechanismName
-from tests.support import plan_of, schema_of
+from privtally.mechanisms import NAMED, PartPlan
+from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, Table, TableFill, UniformFill
+from privtally.mechanisms.named import each_alone
+from privtally.names import MECHANISMS, MechanismName
+from tests.support import EXTENDED_PLANS, Scripted, first_plan, later_plan, part_of, plan_of, plan_with, schema_of
+
+LEARNING = tuple(name for name in MECHANISMS if NAMED[name].learns)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_first_phase_of_two_is_always_spl(mechanism: MechanismName) -> None:
+def test_a_campaign_that_learns_starts_with_every_attribute_alone(mechanism: MechanismName) -> None:
     plan = design(schema_of((3, 3)), 1, mechanism)
-    assert plan.phase == 1
-    assert plan.mechanism == ("spl" if mechanism in TWO_PHASE else mechanism)
-    assert plan.campaign == mechanism
+    assert (plan.phase, plan.mechanism, plan.answers) == (1, mechanism, 1)
+    assert plan.campaign is None
+    assert plan.campaign_id == plan.digest
+    assert (plan.parts == each_alone(2)) == (mechanism == "spl" or mechanism in LEARNING)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, -math.inf])
-def test_a_budget_that_is_not_finite_and_positive_is_refused(epsilon: float) -> None:
-    with pytest.raises(PlanError, match="epsilon must be a finite number above 0"):
+def test_the_total_budget_is_that_of_all_answers() -> None:
+    assert first_plan((2, 2), 0.5, answers=3).total_epsilon == 1.5
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, -math.inf, 1e-7, 33, 10**400])
+def test_a_budget_that_is_not_a_positive_number_in_range_is_refused(epsilon: float) -> None:
+    with pytest.raises(PlanError, match="epsilon"):
         design(schema_of((2, 2)), epsilon, "spl")
 
 
-@pytest.mark.parametrize("epsilon", [1e-7, 33])
-def test_a_budget_out_of_range_is_refused(epsilon: float) -> None:
-    with pytest.raises(PlanError, match="between 1e-06 and 32"):
+@pytest.mark.parametrize("epsilon", ["1", True, None, [1.0], 1 + 0j])
+def test_a_budget_that_is_no_number_is_refused(epsilon: Any) -> None:
+    with pytest.raises(PlanError, match="epsilon"):
         design(schema_of((2, 2)), epsilon, "spl")
 
 
-@pytest.mark.parametrize("mechanism", TWO_PHASE)
-def test_two_phases_need_two_attributes(mechanism: MechanismName) -> None:
-    with pytest.raises(PlanError, match="at least two attributes"):
+@pytest.mark.parametrize("answers", [0, -1, MOST_ANSWERS + 1])
+def test_a_number_of_answers_out_of_range_is_refused(answers: int) -> None:
+    with pytest.raises(PlanError, match="answer"):
+        design(schema_of((2, 2)), 1.0, "spl", answers=answers)
+
+
+@pytest.mark.parametrize("mechanism", LEARNING)
+def test_learning_needs_two_attributes(mechanism: MechanismName) -> None:
+    with pytest.raises(PlanError, match="attributes"):
         design(schema_of((3,)), 1, mechanism)
 
 
 def test_copying_between_unequal_domains_is_refused_before_anybody_is_asked() -> None:
-    with pytest.raises(PlanError, match="same number of labels in every attribute, the schema has 2, 3"):
+    with pytest.raises(PlanError, match="2, 3"):
         design(schema_of((2, 3)), 1, "corr-rr")
 
 
 def test_tables_too_large_for_a_plan_are_refused() -> None:
-    with pytest.raises(PlanError, match="table cells"):
+    with pytest.raises(PlanError, match="2,000,000 cells"):
         design(schema_of((1_000, 1_000)), 1, "cond-rr")
 
 
 def test_an_unknown_mechanism_is_refused() -> None:
-    with pytest.raises(PlanError, match="must be one of spl"):
+    with pytest.raises(PlanError, match="rs-rfd"):
         design(schema_of((2, 2)), 1, "magic")  # type: ignore[arg-type]
 
 
+def test_the_nonce_is_128_bits_of_the_source() -> None:
+    plan = design(schema_of((2, 2)), 1, "spl", source=Scripted([1, 2**63]))
+    assert plan.nonce == "01000000000000000000000000000080"
+
+
 def test_the_digest_is_the_hash_of_the_canonical_document_without_it() -> None:
-    plan = plan_of("corr-rr", (3, 3))
-    document = json.loads(plan.dump())
-    claimed = document.pop("digest")
-    assert claimed == plan.digest == hashlib.sha256(wire.canonical(document)).hexdigest()
+    for plan in (plan_of("corr-rr", (3, 3)), plan_with(*EXTENDED_PLANS["groups, silent and table"])):
+        document = json.loads(plan.dump())
+        claimed = document.pop("digest")
+        assert claimed == plan.digest == hashlib.sha256(wire.canonical(document)).hexdigest()
+
+
+@pytest.mark.parametrize("name", EXTENDED_PLANS)
+def test_any_parts_survive_their_round_trip(name: str) -> None:
+    plan = plan_with(*EXTENDED_PLANS[name])
+    assert load_plan(plan.dump()) == plan
 
 
 def test_layout_does_not_matter_but_content_does() -> None:
@@ -66,109 +96,230 @@ def test_layout_does_not_matter_but_content_does() -> None:
     document = json.loads(plan.dump())
     assert load_plan(json.dumps(document, indent=4)) == plan
     document["epsilon"] = 2.0
-    with pytest.raises(PlanError, match="was edited"):
+    with pytest.raises(PlanError, match="digest"):
         load_plan(json.dumps(document))
 
 
 Edit = Callable[[dict[str, Any]], object]
 
+
+def part(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["parts"][0]
+    return found
+
+
+def copies(document: dict[str, Any]) -> list[Any]:
+    found: list[Any] = part(document)["fill"]["probability"]
+    return found
+
+
+def learned_from(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["learned"]["history"][0]
+    return found
+
+
 EDITS: list[tuple[str, Edit, str]] = [
-    ("label", lambda d: d["schema"]["attributes"][0]["labels"].__setitem__(0, "other"), "was edited"),
-    ("copy", lambda d: d["copy_probability"][0].__setitem__(1, 0.5), "was edited"),
-    ("digest", lambda d: d.update(digest="0" * 64), "was edited"),
-    ("no digest", lambda d: d.pop("digest"), "was edited"),
-    ("unknown field", lambda d: d.update(note="x"), "unknown field `note`"),
-    ("text for a number", lambda d: d.update(epsilon="1"), "Expected `float`, got `str`"),
-    ("truth for a number", lambda d: d.update(epsilon=True), "Expected `float`, got `bool`"),
+    ("label", lambda d: d["schema"]["attributes"][0]["labels"].__setitem__(0, "other"), "digest"),
+    ("copy", lambda d: copies(d)[0].__setitem__(1, 0.5), "digest"),
+    ("digest", lambda d: d.update(digest="0" * 64), "digest"),
+    ("no digest", lambda d: d.pop("digest"), "digest"),
+    ("unknown field", lambda d: d.update(note="x"), "`note`"),
+    ("unknown field of a part", lambda d: part(d).update(note="x"), r"`note`.*\$\.parts"),
+    ("text for a number", lambda d: d.update(epsilon="1"), r"\$\.epsilon"),
+    ("truth for a number", lambda d: d.update(epsilon=True), r"\$\.epsilon"),
     ("float for an integer", lambda d: d.update(phase=2.0), r"\$\.phase"),
     ("truth for an integer", lambda d: d.update(phase=True), r"\$\.phase"),
     ("text for an integer", lambda d: d.update(phase="2"), r"\$\.phase"),
-    ("no such phase", lambda d: d.update(phase=3), r"\$\.phase"),
+    ("no such phase", lambda d: d.update(phase=0), "0"),
+    ("phases without end", lambda d: d.update(phase=MOST_ANSWERS + 1), f"{MOST_ANSWERS + 1}"),
+    ("answers without end", lambda d: d.update(answers=MOST_ANSWERS + 1), f"{MOST_ANSWERS + 1}"),
+    ("no answers", lambda d: d.update(answers=0), "0"),
     ("other format", lambda d: d.update(format="privtally.documents.plan/2"), "format"),
     ("no format", lambda d: d.pop("format"), "format"),
-    ("missing field", lambda d: d.pop("epsilon"), "missing required field `epsilon`"),
-    ("probability above 1", lambda d: d["copy_probability"][0].__setitem__(1, 1.5), "between 0 and 1"),
-    ("negative probability", lambda d: d["copy_probability"][0].__setitem__(1, -0.5), "between 0 and 1"),
-    ("probability not statable", lambda d: d["copy_probability"][0].__setitem__(1, 0.1), "multiple of 2"),
-    ("diagonal", lambda d: d["copy_probability"][0].__setitem__(0, 0.5), "diagonal"),
-    ("row too short", lambda d: d["copy_probability"][0].pop(), "row and a column"),
-    ("parameters missing", lambda d: d.pop("copy_probability"), "must have 'copy_probability'"),
-    ("parameters of another", lambda d: d.update(priors=[[0.5, 0.5]]), "must not have 'priors'"),
-    ("mechanism of another", lambda d: d.update(mechanism="smp"), "does not run smp"),
-    ("phase of another", lambda d: d.update(phase=1), "does not run corr-rr"),
+    ("missing field", lambda d: d.pop("epsilon"), "`epsilon`"),
+    ("no parts", lambda d: d.pop("parts"), "`parts`"),
+    ("unknown mechanism", lambda d: d.update(mechanism="magic"), r"\$\.mechanism"),
+    ("probability above 1", lambda d: copies(d)[0].__setitem__(1, 1.5), "probability"),
+    ("negative probability", lambda d: copies(d)[0].__setitem__(1, -0.5), "probability"),
+    ("probability not statable", lambda d: copies(d)[0].__setitem__(1, 0.1), "probability"),
+    ("diagonal", lambda d: copies(d)[0].__setitem__(0, 0.5), "diagonal"),
+    ("row too short", lambda d: copies(d)[0].pop(), "row"),
+    ("parameters missing", lambda d: part(d)["fill"].pop("probability"), "`probability`"),
+    ("parameters of another", lambda d: part(d)["fill"].update(rows=[[0.5, 0.5]]), "`rows`"),
+    ("unknown fill", lambda d: part(d)["fill"].update(kind="magic"), "magic"),
+    ("fill without its kind", lambda d: part(d)["fill"].pop("kind"), "`kind`"),
+    ("no fill", lambda d: part(d).pop("fill"), "fill"),
+    ("unknown channel", lambda d: part(d)["channels"][0].update(kind="magic"), "magic"),
+    ("channel less", lambda d: part(d)["channels"].pop(), "channel"),
+    ("no pivot", lambda d: part(d).update(pivots=0), "0"),
+    ("as many pivots as attributes", lambda d: part(d).update(pivots=2), "fill"),
+    ("too many pivots", lambda d: part(d).update(pivots=3), "3"),
+    ("attribute less", lambda d: part(d)["attributes"].pop(), "channel"),
+    ("attribute twice", lambda d: part(d).update(attributes=[1, 1]), "exactly one part"),
+    ("attribute that is not there", lambda d: part(d).update(attributes=[0, 2]), "attributes"),
+    ("part twice", lambda d: d["parts"].append(part(d)), "exactly one part"),
+    ("later plan without its campaign", lambda d: d.pop("campaign"), "campaign"),
+    ("later plan without what it was learned from", lambda d: d.pop("learned"), "learned"),
+    ("later plan learned from nothing", lambda d: d["learned"].update(history=[]), "learned"),
+    ("later plan with a nonce", lambda d: d.update(nonce="0" * 32), "nonce"),
+    ("campaign that is no digest", lambda d: d.update(campaign="0" * 63), "SHA-256"),
+    ("later plan that claims to be the first", lambda d: d.update(phase=1), "nonce"),
+    ("first plan with a campaign", lambda d: (d.update(phase=1, nonce="0" * 32), d.pop("learned")), "campaign"),
+    ("first plan that was learned", lambda d: (d.update(phase=1, nonce="0" * 32), d.pop("campaign")), "learned"),
+    ("more reports than JSON counts", lambda d: learned_from(d).update(reports=2**53), f"{2**53 - 1:,}"),
+    ("more people than JSON counts", lambda d: d["learned"].update(people=2**53), f"{2**53 - 1:,}"),
 ]
 
 
-@pytest.mark.parametrize(("edit", "reason"), [case[1:] for case in EDITS], ids=[case[0] for case in EDITS])
-def test_an_edited_plan_is_refused_with_a_reason(edit: Edit, reason: str) -> None:
+@pytest.mark.parametrize(("edit", "names"), [case[1:] for case in EDITS], ids=[case[0] for case in EDITS])
+def test_an_edited_plan_is_refused_with_the_name_of_what_is_wrong(edit: Edit, names: str) -> None:
     document = json.loads(plan_of("corr-rr", (3, 3)).dump())
     edit(document)
-    with pytest.raises(PlanError, match=reason):
+    with pytest.raises(PlanError, match=names):
         load_plan(json.dumps(document))
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "reason"),
-    [
-        ("priors", ((0.5, 0.25), (0.5, 0.5)), "sum to exactly 1"),
-        ("priors", ((1.5, -0.5), (0.5, 0.5)), "between 0 and 1"),
-        ("priors", ((0.5, 0.5), (0.5, 0.25, 0.25)), "each label"),
-        ("priors", ((2.0**31 + 0.5, 0.5), (0.5, 0.5)), "between 0 and 1"),
-        ("priors", ((math.nan, 0.5), (0.5, 0.5)), "between 0 and 1"),
-        ("priors", ((math.inf, 0.5), (0.5, 0.5)), "between 0 and 1"),
-    ],
+    ("edit", "names"),
+    [case[1:] for case in EDITS if case[2] != "digest"],
+    ids=[c[0] for c in EDITS if c[2] != "digest"],
 )
-def test_bad_priors_are_refused(field: str, value: Any, reason: str) -> None:
-    with pytest.raises(PlanError, match=reason):
-        Plan(schema=schema_of((2, 2)), epsilon=1.0, campaign="rs-rfd", phase=2, mechanism="rs-rfd", **{field: value})
+def test_a_digest_that_fits_does_not_help(edit: Edit, names: str) -> None:
+    document = json.loads(plan_of("corr-rr", (3, 3)).dump())
+    edit(document)
+    del document["digest"]
+    with pytest.raises(PlanError, match=names):
+        load_plan(json.dumps({**document, "digest": wire.digest(document)}))
 
 
-@pytest.mark.parametrize(
-    ("tables", "reason"),
-    [
-        (((None, None), (None, None)), "null on its diagonal"),
-        (((None, ((0.5, 0.5),)), (((0.5, 0.5), (0.5, 0.5)), None)), "a row for each pivot label"),
-        (((None,),), "row and a column"),
-    ],
-)
-def test_bad_tables_are_refused(tables: Any, reason: str) -> None:
-    with pytest.raises(PlanError, match=reason):
-        Plan(
-            schema=schema_of((2, 2)),
-            epsilon=1.0,
-            campaign="cond-rr",
-            phase=2,
-            mechanism="cond-rr",
-            conditional_tables=tables,
-        )
+def test_the_largest_numbers_of_a_plan_are_taken() -> None:
+    document = json.loads(plan_of("corr-rr", (3, 3)).dump())
+    del document["digest"]
+    learned_from(document).update(reports=2**53 - 1)
+    document["learned"].update(people=2**53 - 1)
+    document.update(phase=MOST_ANSWERS, answers=MOST_ANSWERS)
+    load_plan(wire.canonical({**document, "digest": wire.digest(document)}))
+    assert design(schema_of((2, 2)), LARGEST_EPSILON, "smp").epsilon == LARGEST_EPSILON
+
+
+@pytest.mark.parametrize("nonce", [None, "", "0" * 31, "0" * 33, "0" * 31 + "A", "g" * 32, "0" * 31 + "\n"])
+def test_a_first_plan_without_its_nonce_is_refused(nonce: str | None) -> None:
+    with pytest.raises(PlanError, match="nonce"):
+        msgspec.structs.replace(first_plan((2, 2)), nonce=nonce)
+
+
+def one_table(rows: Any) -> TableFill:
+    return TableFill((Table((0,), 1, rows), Table((1,), 0, ((0.5, 0.5), (0.5, 0.5)))))
+
+
+HALVES = ((0.5, 0.5), (0.5, 0.5))
+BAD_FILLS: dict[str, AnyFill] = {
+    "a row that does not sum to 1": RowFill(((0.5, 0.25), (0.5, 0.5))),
+    "a negative probability": RowFill(((1.5, -0.5), (0.5, 0.5))),
+    "a row for other labels": RowFill(((0.5, 0.5), (0.5, 0.25, 0.25))),
+    "a row less": RowFill(((0.5, 0.5),)),
+    "a huge probability": RowFill(((2.0**31 + 0.5, 0.5), (0.5, 0.5))),
+    "not a number": RowFill(((math.nan, 0.5), (0.5, 0.5))),
+    "an infinite probability": RowFill(((math.inf, 0.5), (0.5, 0.5))),
+    "no tables": TableFill(()),
+    "a table less": TableFill((Table((0,), 1, HALVES),)),
+    "tables out of order": TableFill((Table((1,), 0, HALVES), Table((0,), 1, HALVES))),
+    "a table given itself": TableFill((Table((0,), 0, HALVES), Table((1,), 0, HALVES))),
+    "a table row less": one_table(((0.5, 0.5),)),
+    "a table column more": one_table(((0.5, 0.25, 0.25), (0.5, 0.25, 0.25))),
+    "a table that does not sum to 1": one_table(((0.5, 0.5), (0.5, 0.25))),
+    "copies of no attribute": CopyFill(()),
+    "copies that are not a number": CopyFill(((1.0, math.nan), (0.5, 1.0))),
+}
+
+
+@pytest.mark.parametrize("fill", BAD_FILLS.values(), ids=BAD_FILLS)
+def test_bad_fills_are_refused(fill: AnyFill) -> None:
+    with pytest.raises(PlanError):
+        later_plan(first_plan((2, 2), 1.0, "cond-rr"), fill)
+
+
+BAD_PARTS: dict[str, tuple[PartPlan, ...]] = {
+    "none": (),
+    "an attribute in no part": (part_of((0, 1), 1, UniformFill()),),
+    "an attribute in two parts": (part_of((0, 1), 1, UniformFill()), part_of((1, 2), 1, SilentFill())),
+    "a part without attributes": (part_of((0, 1, 2), 1, UniformFill()), part_of((), 1, None)),
+    "an attribute that is not there": (part_of((0, 1, 3), 1, UniformFill()),),
+    "a negative number": (part_of((0, 1, -1), 1, UniformFill()),),
+    "copies with two pivots": (part_of((0, 1, 2), 2, CopyFill(((1.0, 0.5, 0.5),) * 3)),),
+    "a fill with nothing to fill": (part_of((0, 1, 2), 3, UniformFill()),),
+    "nothing to fill with": (part_of((0, 1, 2), 2, None),),
+    "a fill of no tables": (part_of((0, 1), 1, TableFill(())), part_of((2,), 1, None)),
+}
+
+
+@pytest.mark.parametrize("parts", BAD_PARTS.values(), ids=BAD_PARTS)
+def test_parts_that_do_not_fit_are_refused(parts: tuple[PartPlan, ...]) -> None:
+    with pytest.raises(PlanError):
+        plan_with(parts, (2, 2, 2))
+
+
+def test_copies_need_equal_sizes_within_their_part_only() -> None:
+    copy = CopyFill(((1.0, 0.5), (0.5, 1.0)))
+    parts = (part_of((0, 2), 1, copy), part_of((1, 3), 1, copy))
+    assert plan_with(parts, (2, 3, 2, 3)).sampler.sizes == (2, 3, 2, 3)
+    with pytest.raises(PlanError, match="same number"):
+        plan_with(parts, (2, 2, 3, 2))
 
 
 def test_a_key_that_stands_twice_is_refused() -> None:
     text = plan_of("spl", (2, 2)).dump().decode()
-    with pytest.raises(PlanError, match="a key stands twice"):
+    with pytest.raises(PlanError, match="twice"):
         load_plan(text.replace('"phase":1', '"phase":2,"phase":1'))
 
 
-def test_a_first_phase_that_claims_to_be_learned_is_refused() -> None:
-    learned = Learned(plan="0" * 64, counts="0" * 64, reports=5)
-    with pytest.raises(PlanError, match="a first phase is not learned"):
-        Plan(schema=schema_of((2, 2)), epsilon=1.0, campaign="spl", phase=1, mechanism="spl", learned=learned)
+FROM = LearnedFrom("0" * 64, "0" * 64, 5)
 
 
-@pytest.mark.parametrize("change", [{"plan": "\x1b[31m"}, {"counts": "0" * 63}, {"reports": 0}, {"phase2_users": 0}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"plan": "\x1b[31m"},
+        {"plan": "0" * 64 + "\n"},
+        {"counts": "0" * 63},
+        {"reports": 0},
+        {"reports": -1},
+        {"reports": 2**53},
+    ],
+)
 def test_where_a_plan_was_learned_from_is_checked(change: dict[str, Any]) -> None:
     with pytest.raises(PlanError):
-        Learned(**{"plan": "0" * 64, "counts": "0" * 64, "reports": 5, **change})
+        LearnedFrom(**{"plan": "0" * 64, "counts": "0" * 64, "reports": 5, **change})
 
 
-def test_an_integer_too_large_for_a_budget_is_refused() -> None:
-    with pytest.raises(PlanError, match="finite number above 0"):
-        design(schema_of((2, 2)), 10**400, "spl")
+@pytest.mark.parametrize("change", [{"people": 0}, {"people": 2**53}, {"pivot_guess": 0.0}, {"pivot_guess": 1.5}])
+def test_how_a_plan_was_learned_is_checked(change: dict[str, Any]) -> None:
+    with pytest.raises(PlanError):
+        Learned((FROM,), **change)
+
+
+def test_a_first_plan_that_claims_to_be_learned_is_refused() -> None:
+    with pytest.raises(PlanError, match="learned"):
+        msgspec.structs.replace(first_plan((2, 2)), learned=Learned((FROM,)))
+
+
+@pytest.mark.parametrize("field", ["campaign", "learned"])
+def test_a_later_plan_needs_its_campaign_and_what_it_was_learned_from(field: str) -> None:
+    with pytest.raises(PlanError, match=field):
+        msgspec.structs.replace(plan_of("corr-rr", (2, 2)), **{field: None})
 
 
 @pytest.mark.parametrize(
     "data", ["", "{", "[]", "null", "3", '"plan"', b"\xff\xfe", "[" * 100_000, "\ud800", '{"a": 1' + "0" * 5_000 + "}"]
 )
 def test_what_is_no_plan_at_all_is_refused(data: str | bytes) -> None:
-    with pytest.raises(PlanError, match="the plan"):
+    with pytest.raises(PlanError, match="plan"):
         load_plan(data)
+
+
+def test_plans_of_other_parts_are_named_for_people_only() -> None:
+    """The name does not say what a phase does: two plans with the same parts and other names draw alike."""
+    one, two = first_plan((3, 3), 1.0, "spl"), first_plan((3, 3), 1.0, "corr-rr")
+    assert one.parts == two.parts
+    assert one.digest != two.digest
+    assert one.sampler.law((0, 1)) == two.sampler.law((0, 1))

@@ -9,7 +9,7 @@ from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import RecordError, ReportError
 from privtally.participant.respond import encode, respond
 from privtally.schema import Record, Schema
-from tests.support import plan_of, schema_of
+from tests.support import EXTENDED_PLANS, plan_of, plan_with, schema_of
 
 PLAN = plan_of("spl", (2, 3))
 GOOD = {"format": "privtally.report/1", "plan": PLAN.digest, "id": "0123456789abcdef" * 2, "codes": [1, 2]}
@@ -24,22 +24,23 @@ def test_a_good_line_is_read() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"codes": [1, "2"]}, "Expected `int | null`, got `str`"),
-        ({"codes": [1, True]}, "got `bool`"),
-        ({"codes": [1, 2.0]}, "got `float`"),
-        ({"codes": 3}, "got `int`"),
-        ({"id": "0123"}, "32 lower-case hexadecimal"),
-        ({"id": "0123456789ABCDEF" * 2}, "32 lower-case hexadecimal"),
-        ({"id": 5}, "got `int`"),
-        ({"plan": 5}, "got `int`"),
-        ({"plan": "0" * 63}, "SHA-256"),
-        ({"note": "x"}, "unknown field"),
+        ({"codes": [1, "2"]}, r"\$\.codes"),
+        ({"codes": [1, True]}, r"\$\.codes"),
+        ({"codes": [1, 2.0]}, r"\$\.codes"),
+        ({"codes": 3}, r"\$\.codes"),
+        ({"id": "0123"}, "id"),
+        ({"id": "0123456789ABCDEF" * 2}, "id"),
+        ({"id": "0" * 31 + "\n"}, "id"),
+        ({"id": 5}, r"\$\.id"),
+        ({"plan": 5}, r"\$\.plan"),
+        ({"plan": "0" * 63}, "plan"),
+        ({"note": "x"}, "`note`"),
         ({"format": "privtally.documents.report/2"}, "format"),
         ({"format": None}, "format"),
     ],
 )
-def test_a_bad_line_is_refused_with_a_reason(change: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ReportError, match=reason.replace("|", r"\|")):
+def test_a_bad_line_is_refused_with_the_name_of_what_is_wrong(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ReportError, match=reason):
         load_report(json.dumps({**GOOD, **change}))
 
 
@@ -49,18 +50,19 @@ def test_a_line_without_its_format_is_refused() -> None:
 
 
 def test_a_truncated_line_is_refused() -> None:
-    with pytest.raises(ReportError, match="truncated"):
+    with pytest.raises(ReportError, match="report"):
         load_report(json.dumps(GOOD)[:-5])
 
 
 @pytest.mark.parametrize(
     ("codes", "reason"),
     [
-        ((1, 3), "attribute 'q1' has a code outside 0 to 2"),
-        ((-1, 0), "attribute 'q0' has a code outside"),
-        ((1,), "has 1 codes, the plan 2"),
-        ((1, None), "'q1' is null, but spl answers every attribute"),
-        ((2**70, 1), "outside"),
+        ((1, 3), "q1"),
+        ((-1, 0), "q0"),
+        ((1,), "1 codes"),
+        ((1, 2, 0), "3 codes"),
+        ((1, None), "q1.*null"),
+        ((2**70, 1), "q0"),
     ],
 )
 def test_codes_outside_the_plan_are_refused(codes: tuple[int | None, ...], reason: str) -> None:
@@ -70,23 +72,51 @@ def test_codes_outside_the_plan_are_refused(codes: tuple[int | None, ...], reaso
 
 def test_a_report_to_another_plan_is_refused() -> None:
     other = plan_of("spl", (2, 3), epsilon=2.0)
-    with pytest.raises(ReportError, match="tally it with its own plan"):
+    with pytest.raises(ReportError, match=PLAN.digest[:12]):
         check_report(other, Report(PLAN.digest, "0" * 32, (1, 2)))
 
 
-def test_smp_reports_answer_exactly_one_attribute() -> None:
+def test_reports_answer_as_many_attributes_as_a_silent_part_asks() -> None:
     plan = plan_of("smp", (2, 3))
     assert check_report(plan, Report(plan.digest, "0" * 32, (None, 2))) == [2, 2]
-    for codes in ((None, None), (0, 1), (2, None)):
+    for codes in ((None, None), (0, 1), (2, None), (None, 3)):
         with pytest.raises(ReportError):
             check_report(plan, Report(plan.digest, "0" * 32, codes))
+
+
+def test_every_silent_part_is_checked_by_itself() -> None:
+    """Two silent groups of sizes (3, 3) and (2, 2), and two of three questions."""
+    groups = plan_with(*EXTENDED_PLANS["groups, silent"])
+    assert check_report(groups, Report(groups.digest, "0" * 32, (2, None, None, 1))) == [2, 2, 3, 1]
+    for codes in ((2, None, 1, None), (2, 1, 1, 1), (None, 1, None, 1), (None, None, None, None)):
+        with pytest.raises(ReportError):
+            check_report(groups, Report(groups.digest, "0" * 32, codes))
+    pivots = plan_with(*EXTENDED_PLANS["two pivots, silent"])
+    assert check_report(pivots, Report(pivots.digest, "0" * 32, (1, None, 0))) == [1, 3, 0]
+    for few_or_many in ((1, None, None), (1, 1, 1)):
+        with pytest.raises(ReportError, match="2"):
+            check_report(pivots, Report(pivots.digest, "0" * 32, few_or_many))
+
+
+def test_only_silent_parts_take_nulls() -> None:
+    plan = plan_with(*EXTENDED_PLANS["groups, silent and table"])
+    assert check_report(plan, Report(plan.digest, "0" * 32, (None, 1, 2, 0))) == [3, 1, 2, 0]
+    with pytest.raises(ReportError, match="q3"):
+        check_report(plan, Report(plan.digest, "0" * 32, (None, 1, 2, None)))
 
 
 def test_repeated_ids_count_once() -> None:
     reports = [Report(PLAN.digest, f"{name:032x}", (1, 2)) for name in (1, 2, 1, 3, 3, 3)]
     result = tally(PLAN, reports)
     assert result.counts.reports == 3
-    assert result.repeated == 3
+    assert (result.repeated, result.conflicting) == (3, 0)
+
+
+def test_an_id_with_other_codes_is_told_from_a_repeat_and_the_first_counts() -> None:
+    content = [(1, (1, 2)), (2, (0, 0)), (1, (1, 2)), (1, (0, 2)), (2, (0, 1)), (1, (1, 2))]
+    result = tally(PLAN, [Report(PLAN.digest, f"{name:032x}", codes) for name, codes in content])
+    assert (result.counts.reports, result.repeated, result.conflicting) == (2, 2, 2)
+    assert [tally.tolist() for tally in result.counts.attributes] == [[1, 1], [1, 0, 1]]
 
 
 def test_many_reports_are_tallied_in_batches() -> None:
@@ -107,9 +137,9 @@ def test_one_participant_answers_one_plan() -> None:
 
 def test_answers_that_do_not_fit_are_refused_and_never_quoted() -> None:
     schema = Schema.of({"smokes": ["no", "yes"], "drinks": ["never", "weekly", "daily"]})
-    with pytest.raises(RecordError, match="no answer for 'drinks'"):
+    with pytest.raises(RecordError, match="drinks"):
         encode(schema, {"smokes": "no"})
-    with pytest.raises(RecordError, match="'drinks' has a value that is none of its 3 declared labels") as refusal:
+    with pytest.raises(RecordError, match="drinks") as refusal:
         encode(schema, {"smokes": "no", "drinks": "secret"})
     assert "secret" not in repr(refusal.value)
     assert refusal.value.__cause__ is None
@@ -118,7 +148,7 @@ def test_answers_that_do_not_fit_are_refused_and_never_quoted() -> None:
 
 def test_a_record_of_another_schema_is_refused() -> None:
     record = encode(schema_of((2, 9)), {"q0": "a1", "q1": "a8"})
-    with pytest.raises(RecordError, match="'q1' needs an integer code from 0 to 2"):
+    with pytest.raises(RecordError, match="q1"):
         respond(PLAN, record)
 
 
@@ -133,10 +163,10 @@ def test_a_record_that_is_no_record_is_refused_and_never_quoted(codes: tuple[Any
 
 def test_a_key_that_stands_twice_is_refused() -> None:
     line = json.dumps(GOOD)
-    with pytest.raises(ReportError, match="a key stands twice"):
+    with pytest.raises(ReportError, match="twice"):
         load_report(line.replace('"codes"', '"codes": [0, 0], "codes"'))
 
 
 def test_a_plan_that_is_no_digest_is_refused() -> None:
-    with pytest.raises(ReportError, match="SHA-256"):
+    with pytest.raises(ReportError, match="plan"):
         Report("\x1b[31m", "0" * 32, (1, 2))

@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
+from math import prod
 from time import process_time
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from privtally.documents.plan import Plan
 from privtally.exact import wire
 from privtally.names import MechanismName
 from privtally.privacy.certificate import certify, dump_certificate
 from privtally.privacy.second_model import CertificateError
 from privtally.privacy.verify import verify
+from tests.mechanisms.test_contract import plan_of_any_parts
 from tests.support import EXTENDED_PLANS, cases, plan_of, plan_with
 
 Edit = Callable[[dict[str, Any]], object]
@@ -45,6 +49,11 @@ def test_false_certificates_of_groups_and_several_pivots_are_refused(name: str) 
     ):
         with pytest.raises(CertificateError):
             verify(plan.dump(), edited(document, edit))
+
+
+@given(plan_of_any_parts().filter(lambda plan: prod(plan.sampler.outputs) <= 60))
+def test_true_certificates_of_any_parts_are_accepted(plan: Plan) -> None:
+    verify(plan.dump(), dump_certificate(certify(plan)))
 
 
 @pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd"])

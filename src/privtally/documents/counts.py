@@ -12,6 +12,8 @@ reports only and not on the order in which they were added.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import msgspec
@@ -32,6 +34,7 @@ from privtally.documents.sub_reports import (
 from privtally.errors import CountsError
 from privtally.exact import wire
 from privtally.exact.arrays import Integers
+from privtally.mechanisms import Part
 
 LARGEST_COUNT = 2**53 - 1
 """The largest integer that every JSON reader takes exactly."""
@@ -154,13 +157,24 @@ def check_counts(plan: Plan, counts: Counts) -> None:
     if counts.outputs != mechanism.outputs or set(counts.parts) != several:
         raise CountsError("the counts do not have the plan's parts and numbers of codes")
     for part in mechanism.parts:
-        if not part.silent:
-            continue
-        answered = sum(int(counts.attributes[own][:-1].sum()) for own in part.attributes)
-        subs = counts.parts.get(part.attributes)
-        asked = np.zeros(0) if subs is None else np.sum(subs.codes < np.array(part.answers), axis=1)
-        if answered != part.pivots * counts.reports or (asked != part.pivots).any():
+        if part.silent and not _answers_as_asked(part, counts):
             raise CountsError(f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part")
+
+
+def _answers_as_asked(part: Part, counts: Counts) -> bool:
+    """Whether every report answers as many attributes of a silent part as it asks, as far as the counts say.
+
+    Without sub-reports the mean and the variance of the number of answers decide, which pairwise tables have.
+    """
+    subs = counts.parts[part.attributes]
+    if subs is not None:
+        return bool((np.sum(subs.codes < np.array(part.answers), axis=1) == part.pivots).all())
+    answered = sum(int(counts.attributes[own][:-1].sum()) for own in part.attributes)
+    tables = [counts.pairs[pair] for pair in combinations(sorted(part.attributes), 2) if pair in counts.pairs]
+    together = sum(int(table[:-1, :-1].sum()) for table in tables)
+    return answered == part.pivots * counts.reports and (
+        not tables or together == comb(part.pivots, 2) * counts.reports
+    )
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
