@@ -3,7 +3,6 @@
 import inspect
 from functools import reduce
 from itertools import product
-from pathlib import Path
 from typing import get_args
 
 import msgspec
@@ -11,14 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privtally.collector.estimate import Phase, estimate, pooled
+from privtally.collector.estimate import Phase, estimate
 from privtally.collector.estimate.large import pool_large
 from privtally.collector.estimate.likelihood import Answers, Likelihood, OneWay, Whole, likelihood_of
 from privtally.collector.estimate.phase import invert
-from privtally.collector.estimate.pooled import MOST_DETAILED, pool
+from privtally.collector.estimate.pooled import pool
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts, count
 from privtally.documents.plan import Plan, design
+from privtally.exact.arrays import Floats
 from privtally.lab.collectors import Exact
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Pivot
@@ -27,7 +27,6 @@ from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
 from tests.support import plan_of, schema_of
 
-Floats = NDArray[np.float64]
 PIVOTS: list[tuple[MechanismName, tuple[int, ...]]] = [
     ("rs-fd", (2, 3)),
     ("rs-rfd", (3, 2, 2)),
@@ -145,9 +144,8 @@ def test_it_gives_distributions_with_intervals_around_them() -> None:
             assert 0 <= low <= frequency <= high <= 1
 
 
-def test_large_schemas_are_pooled_by_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_schemas_are_pooled_by_the_same_model() -> None:
     """SPL on near-uniform answers is what the short cut assumes, and that every attribute has the same variances."""
-    monkeypatch.setattr(pooled, "MOST_DETAILED", 0)
     plan = design(schema_of((4, 4, 4, 4)), 2.0, "spl")
     truth = [np.array([0.27, 0.25, 0.24, 0.24])] * 4
     counts = simulated(plan, truth, 20_000)
@@ -247,11 +245,6 @@ def test_answers_on_few_of_many_labels_are_believed(attributes: int, epsilon: fl
             for each in estimate([phase], method).attributes.values():
                 errors[method] += float(((project_to_simplex(np.array(each.frequencies)) - law) ** 2).sum())
     assert errors["pooled"] < errors["unbiased"]
-
-
-def test_the_guide_states_how_many_labels_are_kept_from_being_negative() -> None:
-    page = (Path(__file__).parents[2] / "docs/guide/how-it-works.md").read_text()
-    assert f"up to {MOST_DETAILED} labels in all" in " ".join(page.split())
 
 
 def test_many_attributes_that_are_alike_are_still_pooled() -> None:

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
-from privtally.collector.estimate.inverse import Floats
+from privtally.collector.estimate.dirichlet import sparse, uniform
 from privtally.collector.estimate.large import Group
 from privtally.collector.estimate.large import prior_for as large_prior_for
 from privtally.collector.estimate.pooled import Model
-from privtally.collector.estimate.prior import ARBITRARY, AS_PUBLISHED, Prior, Seen, prior, variances
+from privtally.collector.estimate.prior import ARBITRARY, AS_PUBLISHED, Dirichlet, Noise, Prior, prior, variances
 from privtally.collector.learn.copying import told
 from privtally.documents.plan import design
+from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.channel import randomized_response
 from tests.support import expected_counts, schema_of
@@ -222,17 +223,18 @@ def test_a_prior_is_one(noise: float) -> None:
     assert (np.diff(spread) > 0).all()
     assert spread[0] == 0
     assert 9 / 2.6 < spread[-1] <= 9.0000001
-    both = prior(4, 1, Seen(12, noise), Seen(3, noise / 4), Seen(9, noise), 9)
+    both = prior(4, 1, Noise(12, noise), Noise(3, noise / 4), Noise(9, noise), 9)
     assert both.weights.sum() == pytest.approx(1)
     assert len(both.shared) == len(both.own) == len(both.weights)
+    assert both.weights.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 6])
 def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
     """Even fills make it 1/d, which is right where the noise's share is 1 − 1/d; the grid has it to a factor of 1.6."""
     noise = 1e-3
-    shared, own = (Seen(3, noise), Seen(9, noise)) if attributes > 1 else (None, None)
-    found = prior(attributes, 1, Seen(12, noise), shared, own, 9)
+    shared, own = (Noise(3, noise), Noise(9, noise)) if attributes > 1 else (None, None)
+    found = prior(attributes, 1, Noise(12, noise), shared, own, 9)
     alone = (found.shared == 0) & (found.own < 0.1)
     marked = found.own[alone][np.argmax(found.weights[alone])]
     assert abs(np.log(marked * max(attributes - 1, 1) / noise)) < np.log(1.6)
@@ -243,10 +245,23 @@ def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
 @pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0, 1e6])
 def test_attributes_with_labels_of_their_own_may_well_be_arbitrary(noise: float) -> None:
     """The grid has the spread of Dirichlet(1) to a factor of 1.6."""
-    found = prior(3, 3, Seen(12, noise), None, None, 9)
+    found = prior(3, 3, Noise(12, noise), None, None, 9)
     assert found.weights.sum() == pytest.approx(1)
     near = np.abs(np.log(np.maximum(found.own, 1e-12))) < np.log(1.6)
     assert found.weights[near].sum() > ARBITRARY
+    assert found.with_dirichlet(9).dirichlet[Dirichlet(uniform, shared=False)] == found.weights[near].sum()
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0])
+def test_dirichlet_distributions_take_the_place_of_their_variances(noise: float) -> None:
+    """All weights still sum to 1, and no pair with both components is touched."""
+    before = prior(4, 1, Noise(12, noise), Noise(3, noise / 4), Noise(9, noise), 9)
+    after = before.with_dirichlet(9)
+    assert after.weights.sum() + sum(after.dirichlet.values()) == pytest.approx(1)
+    assert {kind.shared for kind in after.dirichlet} == {False, True}
+    assert {kind.concentration for kind in after.dirichlet} == {uniform, sparse}
+    both = [(each.shared > 0) & (each.own > 0) for each in (before, after)]
+    assert np.array_equal(before.weights[both[0]], after.weights[both[1]])
 
 
 def test_nothing_is_shared_where_nothing_can_be() -> None:

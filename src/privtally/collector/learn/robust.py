@@ -75,10 +75,10 @@ def choose(plan: Plan, phase1: Likelihood, reports: int, phase2_users: int, max_
     first = reports * float(plan.sampler.channels[0].scale) ** 2 * size
     second = phase2_users * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2
     even = first + second * tells.apart[-1]
-    model.use(model.prior_for(np.diag(np.full(len(information), even))))
-    weights = model.posterior(slope, information).weights
-    errors = pooled_errors(model.prior, labels, first, second, tells)
-    explained = weights / model.prior.weights
+    prior = model.prior_for(np.diag(np.full(len(information), even)))
+    weights = model.posterior(prior, slope, information).weights
+    errors = pooled_errors(prior, labels, first, second, tells)
+    explained = weights / prior.weights
     credible = explained > CREDIBLE * explained.max()
     safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
     # The estimate will not know how unlike the attributes are: Phase I, noisier than both, never rules out enough.
@@ -96,7 +96,7 @@ def choose(plan: Plan, phase1: Likelihood, reports: int, phase2_users: int, max_
         found = one_way(attributes, size, most, first, second, secret, whole=kept)
         if found is not None:
             choice, information = found
-            error = matrix_errors(model.prior, labels, first, second, information[None])[0]
+            error = matrix_errors(prior, labels, first, second, information[None])[0]
             options.append((float(np.log(error) @ weights) + INDIFFERENT, choice))
     return min(options, key=lambda option: option[0])[1]
 
