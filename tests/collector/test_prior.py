@@ -15,7 +15,7 @@ from privtally.collector.estimate.large import Group
 from privtally.collector.estimate.large import prior_for as large_prior_for
 from privtally.collector.estimate.pooled import Model
 from privtally.collector.estimate.prior import ARBITRARY, AS_PUBLISHED, Dirichlet, Noise, Prior, prior, variances
-from privtally.collector.learn.copying import told
+from privtally.collector.learn.information import copy_information
 from privtally.documents.plan import design
 from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
@@ -129,9 +129,9 @@ def least_excess(radii: Floats, weights: Floats, limit: Floats, directions: int 
 def _known_apart(copied: float, epsilon: float, share: float) -> float:
     """What both phases tell of the difference, for each person."""
     first, second = _scales(epsilon, share)
-    tells = told(np.array([copied]), 2, 2)
-    assert tells is not None
-    return first + second * float(tells.apart[0])
+    stated = copy_information(np.array([copied]), 2, 2)
+    assert stated is not None
+    return first + second * float(stated.contrast[0])
 
 
 def _scales(epsilon: float, share: float) -> tuple[float, float]:
