@@ -27,6 +27,8 @@ MOST_STEPS, CLOSE_ENOUGH = 20, 1e-3
 this, in squared standard deviations."""
 MOST_LABELS = 1_000
 """Schemas with more labels in all are too large for matrices over all of them."""
+MOST_DIRICHLET = 300
+"""Schemas with more labels in all have normal components only: fitting Dirichlet distributions would take too long."""
 UNDETERMINED = 1e-9
 """A direction with less than this part of the largest information is not determined by the reports."""
 NEGLIGIBLE = 1e-12
@@ -113,9 +115,9 @@ class Model:
         common = self.shares > 0
         total = Noise.of(known)
         if common.all():
-            return prior(len(self.sizes), len(self.group_sizes), total, None, None, self.largest)
+            return prior(len(self.sizes), total, None, None, self.largest)
         shared, own = Noise.of((known * self.shares)[common]), Noise.of(known[~common])
-        return prior(len(self.sizes), len(self.group_sizes), total, shared, own, self.largest)
+        return prior(len(self.sizes), total, shared, own, self.largest)
 
     def is_determined(self, information: Floats) -> bool:
         """Whether reports with this information say something about every direction."""
@@ -200,7 +202,9 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels, *, most_steps: int =
     """The pooled estimate of attributes with these labels."""
     model = Model(labels)
     gradient, information = _derivatives(likelihoods, model.uniform)
-    prior = model.prior_for(information).with_dirichlet(model.largest)
+    prior = model.prior_for(information)
+    if len(model.uniform) <= MOST_DIRICHLET:
+        prior = prior.with_dirichlet(model.largest)
     posterior = model.posterior(prior, gradient, information)
     mean = model.mean(posterior)
     for _ in range(most_steps - 1):

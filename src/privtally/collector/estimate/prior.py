@@ -19,20 +19,16 @@ STEP = 2.5
 STEPS_BELOW = 3
 """How many variances of the grid are between 0 and the noise."""
 HEAVY = 0.5
-"""λ has a density in proportion to λ to minus this power."""
-ALIKE, HALF_AS_ALIKE = 0.36, 1.5
-"""The weight of an own component that is exactly 0, with many labels, and the number of directions between two
-attributes at which it is half of that."""
-HEAVY_APART = 0.9
-"""λ's power for the own component of attributes that share one, where it is not 0."""
+"""λ has a density in proportion to λ to minus this power: more weight on small and on large variances."""
+ALIKE = 0.36
+"""The weight of no own component at all beside a shared one: identical attributes are averaged."""
 AS_PUBLISHED = 0.3
-"""The weight, in many directions, of no shared component and λ = 1 − 1/d.
-
-With d attributes and even fills the paper's estimator is 1/d of the unbiased one, which is right for that λ."""
+"""The weight, in many directions, of no shared component and λ = 1 − 1/d: nearly uniform answers are shrunk as much as
+by the paper's estimator, with even fills 1/d of the unbiased one."""
 UNEVEN = 2.0
-"""Above the variance of Dirichlet(1) the density falls with this power of the variance."""
+"""Above the variance of Dirichlet(1) the density falls with this power of the variance: noise is not taken for skew."""
 SHARED = 0.8
-"""The weight of a shared component, in many directions."""
+"""The weight of a shared component, in many directions: attributes with the same labels are compared at all."""
 ARBITRARY = 0.5
 """The weight of the variance of frequencies that are uniform on the simplex, where no two attributes have the same
 labels."""
@@ -89,11 +85,10 @@ class Noise:
         return cls(len(information), 1 / max(float(np.mean(information)), NONE))
 
 
-def prior(attributes: int, groups: int, total: Noise, shared: Noise | None, own: Noise | None, largest: float) -> Prior:
+def prior(attributes: int, total: Noise, shared: Noise | None, own: Noise | None, largest: float) -> Prior:
     """The prior for this noise in all directions, in those of the shared component, and in those of the own one.
 
-    Attributes with the same labels are a group; where every group is one attribute, there is no shared component. No
-    variance is larger than `largest`.
+    There is no shared component where no two attributes have the same labels. No variance is larger than `largest`.
     """
     alone, alone_weights = variances(total.variance, largest)
     published = AS_PUBLISHED * max(0.0, 1 - 2 / total.directions) if total.variance <= largest else 0.0
@@ -106,27 +101,23 @@ def prior(attributes: int, groups: int, total: Noise, shared: Noise | None, own:
         alone_weights[1 + np.argmin(np.abs(np.log(alone[1:])))] += ARBITRARY
         return Prior(np.zeros(len(alone)), alone, alone_weights)
     common, common_weights = variances(shared.variance, largest)
-    apart, apart_weights = variances(own.variance, largest, HEAVY_APART)
-    from_another = own.directions / (attributes - groups)
-    alike = ALIKE * from_another**2 / (from_another**2 + HALF_AS_ALIKE**2)
-    apart_weights *= 1 - alike
-    apart_weights[0] += alike
-    both = (1 - published) * together * np.outer(common_weights, apart_weights)
+    owns, own_weights = variances(own.variance, largest)
+    own_weights *= 1 - ALIKE
+    own_weights[0] += ALIKE
+    both = (1 - published) * together * np.outer(common_weights, own_weights)
     return Prior(
-        shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(apart))]),
-        own=np.concatenate([alone, np.tile(apart, len(common))]),
+        shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(owns))]),
+        own=np.concatenate([alone, np.tile(owns, len(common))]),
         weights=np.concatenate([alone_weights, both.ravel()]),
     )
 
 
-def variances(noise: float, largest: float, heavy: float | None = None) -> tuple[Floats, Floats]:
-    """The grid for one component, and the weight of each variance if λ has this power."""
-    if heavy is None:
-        heavy = HEAVY
+def variances(noise: float, largest: float) -> tuple[Floats, Floats]:
+    """The grid of variances of one component, and their weights."""
     steps = max(0, int(np.floor(np.log(largest / noise) / np.log(STEP) + 1e-9)))
     above = min(noise, largest) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
     bounds = np.concatenate([[0.0], above / STEP**0.5, [above[-1] * STEP**0.5]])
     grid = np.concatenate([[0.0], above])
-    weights = -np.diff((noise / (noise + bounds)) ** (1 - heavy)) / np.maximum(grid, 1.0) ** UNEVEN
+    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / np.maximum(grid, 1.0) ** UNEVEN
     weights /= weights.sum()
     return grid, weights

@@ -68,9 +68,8 @@ def _whole_reports(p: Floats, attributes: int, size: int) -> CopyInformation | N
         log_p, log_q = np.log(p)[:, None, None], np.log((1 - p) / (size - 1))[:, None, None]
     # The logarithm of the fills' probability if the pivot's value has this share (probability, partition, value).
     log_fills = np.where(shares > 0, _times(shares - 1, log_p) + _times(attributes - shares, log_q), -np.inf)
-    largest = log_fills.max(axis=2)
-    possible = np.isfinite(largest)
-    largest = np.where(possible, largest, 0)
+    possible = np.isfinite(log_fills.max(axis=2))
+    largest = np.where(possible, log_fills.max(axis=2), 0)
     fills = np.exp(log_fills - largest[:, :, None])
     reports = np.where(possible, np.exp(log_reports + largest), 0) / attributes**2
     total = np.where(possible, (shares * fills).sum(axis=2), 1)
@@ -98,7 +97,7 @@ def _partitions(attributes: int, size: int) -> tuple[Floats, Floats] | None:
     number of reports of each.
     """
     rows: list[list[int]] = []
-    log_reports: list[float] = []
+    log_reports = []
     for parts in _split(attributes, min(size, attributes), attributes):
         if len(rows) == MAX_PARTITIONS:
             return None

@@ -2,9 +2,9 @@
 
 Phase I gives a posterior weight to each pair of variances of the shared and the own component. For each pair and each
 copy probability the error of the pooled estimate follows from the information in both phases. The choice minimises the
-mean of its logarithm, so that pairs with large errors do not decide alone, among choices that are for no plausible pair
-much worse than even fills. Directed copies within small groups have at least the information of even fills in every
-direction and are compared with the best of these.
+mean of its logarithm, so that pairs with large errors do not decide alone, among choices that are not much worse than
+even fills for unlike attributes. Directed copies within small groups have at least the information of even fills in
+every direction and are compared with the best of these.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from privtally.collector.estimate.likelihood import Likelihood, block_diagonal
-from privtally.collector.estimate.pooled import Labels, Model
+from privtally.collector.estimate.pooled import MOST_LABELS, Labels, Model
 from privtally.collector.estimate.prior import Prior
 from privtally.collector.learn.information import (
     CopyInformation,
@@ -31,16 +31,12 @@ from privtally.mechanisms.channel import randomized_response
 
 CANDIDATES = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.0125, 0.0375, 0.9875, 0.995]]))
 """Copy probabilities to choose from, besides that of even fills."""
-PLAUSIBLE = 0.01
-"""Pairs of variances with a smaller likelihood in Phase I, as a part of the largest, do not limit the choice."""
 SLACK = 1.04
-"""For no plausible pair of variances may the error exceed that of even fills by more than this factor."""
+"""With no prior knowledge the error may not exceed that of even fills by more than this factor."""
 INDIFFERENT = 0.005
 """Of choices whose mean logarithms of the error differ by less than this, the one nearest to even fills is taken."""
-MOST_LABELS = 300
-"""Schemas with more labels in all are not analysed, nor are those with more attributes than the next numbers allow."""
 MOST_UNLIKE = MOST_DIRECTED = 40
-"""The most attributes whose labels differ, and the most for directed copies."""
+"""The most attributes that are analysed if their labels differ, and the most for directed copies."""
 GROUPS = (2, 3)
 """The sizes of groups for directed copies."""
 ROUNDING = 1 + 1e-9
@@ -114,12 +110,9 @@ def choose(plan: Plan, phase1: Likelihood, reports: int, phase2_users: int, max_
     prior, weights = _posterior_weights(campaign, phase1, float(information.contrast[place_of_even]))
     errors = pooled_errors(prior, campaign.labels, campaign.first, campaign.second, information)
     expected = np.log(errors) @ weights
-    likelihood = weights / prior.weights
-    limited = errors[:, likelihood > PLAUSIBLE * likelihood.max()]
     # The estimate will not know the variances: Phase I, noisier than both phases, never excludes unlike attributes.
-    unknown = pooled_errors(UNKNOWN, campaign.labels, campaign.first, campaign.second, information)
-    limited = np.hstack([limited, unknown])
-    allowed = (limited <= SLACK * limited[place_of_even]).all(axis=1) & (information.pivot_guess <= most_guess)
+    unlike = pooled_errors(UNKNOWN, campaign.labels, campaign.first, campaign.second, information)[:, 0]
+    allowed = (unlike <= SLACK * unlike[place_of_even]) & (information.pivot_guess <= most_guess)
     allowed &= expected <= np.min(expected[allowed]) + INDIFFERENT
     best = min(np.flatnonzero(allowed), key=lambda place: abs(candidates[place] - 1 / size))
     common = Choice.same_for_all(float(candidates[best]), attributes, float(information.pivot_guess[best]))
