@@ -8,9 +8,14 @@ import pytest
 
 from privtally.collector.estimate.inverse import zero_sum_basis
 from privtally.collector.estimate.likelihood import OneWay, Whole, block_diagonal
-from privtally.collector.learn.copying import told
-from privtally.collector.learn.directed import Directed, copy_matrix, members, told_one_way
-from privtally.collector.learn.robust import CANDIDATES, GROUPS, ROUNDING, one_way
+from privtally.collector.learn.information import (
+    DirectedInformation,
+    copy_information,
+    directed_copies,
+    directed_information,
+    group_sizes,
+)
+from privtally.collector.learn.robust import CANDIDATES, GROUPS, ROUNDING, best_directed
 from privtally.documents.plan import Plan
 from privtally.exact.probability import nearest_probability
 from privtally.mechanisms import Pivot, copy_fills
@@ -18,27 +23,27 @@ from privtally.mechanisms.channel import randomized_response
 from privtally.privacy.audit import audit
 from tests.support import counts_of, schema_of
 
-AHEAD = np.array([0.0, 0.25, 0.375, 0.75])
-BACK = np.array([1.0, 0.75, 0.5, 0.125])
+FORWARD = np.array([0.0, 0.25, 0.375, 0.75])
+BACKWARD = np.array([1.0, 0.75, 0.5, 0.125])
 SHAPES = [(2, 3, 2), (3, 2, 3), (3, 4, 2), (4, 2, 2), (5, 2, 3), (5, 3, 2), (4, 4, 3)]
 
 
-def matrix(tells: Directed, place: int) -> np.ndarray:
+def matrix(stated: DirectedInformation, place: int) -> np.ndarray:
     """What one choice tells of all attributes."""
-    return block_diagonal([group[place] for group in tells.groups])
+    return block_diagonal([group[place] for group in stated.groups])
 
 
 def plan_with(place: int, attributes: int, size: int, most: int) -> Plan:
-    copies = copy_matrix(AHEAD[place], BACK[place], nearest_probability(1 / size), attributes, most)
+    copies = directed_copies(FORWARD[place], BACKWARD[place], nearest_probability(1 / size), attributes, most)
     rows = tuple(map(tuple, copies.tolist()))
     return Plan(schema_of((size,) * attributes), 1.0, "corr-rr", 2, "corr-rr", copy_probability=rows)
 
 
 @pytest.mark.parametrize(("attributes", "size", "most"), SHAPES)
 def test_ways_to_agree_give_what_enumeration_gives(attributes: int, size: int, most: int) -> None:
-    tells = told_one_way(AHEAD, BACK, attributes, size, most)
+    stated = directed_information(FORWARD, BACKWARD, attributes, size, most)
     basis = zero_sum_basis((size,) * attributes)
-    for place in range(len(AHEAD)):
+    for place in range(len(FORWARD)):
         plan = plan_with(place, attributes, size, most)
         sampler = plan.sampler
         assert isinstance(sampler, Pivot)
@@ -46,17 +51,17 @@ def test_ways_to_agree_give_what_enumeration_gives(attributes: int, size: int, m
         seen = np.array([next(report for report, chance in law.items() if chance)])
         information = Whole(sampler, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))[1]
         scale = float(sampler.channels[0].scale)
-        wanted = np.kron(matrix(tells, place), np.eye(size - 1)) * scale**2
+        wanted = np.kron(matrix(stated, place), np.eye(size - 1)) * scale**2
         assert basis.T @ information @ basis == pytest.approx(wanted, abs=1e-8)
-        assert tells.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-8)
+        assert stated.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-8)
 
 
 @pytest.mark.parametrize(("attributes", "size", "most"), [(2, 3, 2), (3, 2, 3), (4, 2, 2), (4, 3, 3)])
 def test_one_way_information_is_that_of_the_operator(attributes: int, size: int, most: int) -> None:
-    tells = told_one_way(AHEAD, BACK, attributes, size, most, whole=False)
+    stated = directed_information(FORWARD, BACKWARD, attributes, size, most, whole=False)
     basis, sizes = zero_sum_basis((size,) * attributes), (size,) * attributes
     for place in (1, 2):
-        copies = copy_matrix(AHEAD[place], BACK[place], nearest_probability(1 / size), attributes, most)
+        copies = directed_copies(FORWARD[place], BACKWARD[place], nearest_probability(1 / size), attributes, most)
         sampler = Pivot(tuple(randomized_response(1, size) for _ in sizes), copy_fills(sizes, copies.tolist()))
         uniform = np.zeros(sizes)
         for record in np.ndindex(*sizes):
@@ -64,7 +69,7 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int,
                 uniform[report] += float(chance) / size**attributes
         counts = counts_of(np.round(uniform * 10**9).astype(np.int64))
         information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
-        wanted = np.kron(matrix(tells, place), np.eye(size - 1)) * float(sampler.channels[0].scale) ** 2
+        wanted = np.kron(matrix(stated, place), np.eye(size - 1)) * float(sampler.channels[0].scale) ** 2
         assert basis.T @ information @ basis == pytest.approx(wanted, rel=1e-4, abs=1e-6)
 
 
@@ -73,7 +78,7 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int,
 @pytest.mark.parametrize("most", [2, 3])
 def test_nothing_is_bet_on(attributes: int, size: int, most: int) -> None:
     """What the rule takes tells at least as much as even fills do in every direction, and more in all together."""
-    found = one_way(attributes, size, most, 1e-9, 1.0, 0.5 + 1e-9, whole=True)
+    found = best_directed(attributes, size, most, 1e-9, 1.0, 0.5 + 1e-9, whole=True)
     assert found is not None
     choice, information = found
     even = size / attributes**2
@@ -86,13 +91,13 @@ def test_four_questions_in_pairs_take_half_the_people() -> None:
     """Half of what even fills need, in every direction, and the pivot is named half the time: any two labels agree or
     not, and either way one of each pair remains. One copy probability for all pairs cannot do that.
     """
-    tells = told_one_way(np.array([0.0]), np.array([1.0]), 4, 2, 2)
-    assert matrix(tells, 0) == pytest.approx(2 * np.eye(4) * 2 / 16)
-    assert tells.pivot_guess[0] == pytest.approx(0.5)
-    same = told(np.linspace(0, 1, 201), 4, 2)
+    stated = directed_information(np.array([0.0]), np.array([1.0]), 4, 2, 2)
+    assert matrix(stated, 0) == pytest.approx(2 * np.eye(4) * 2 / 16)
+    assert stated.pivot_guess[0] == pytest.approx(0.5)
+    same = copy_information(np.linspace(0, 1, 201), 4, 2)
     assert same is not None
     with np.errstate(divide="ignore"):
-        needed = 1 / same.shared + 3 / same.apart
+        needed = 1 / same.common + 3 / same.contrast
     assert np.min(needed[same.pivot_guess <= 0.5]) > 1.8 * 4 * 4
 
 
@@ -103,13 +108,13 @@ def test_the_guide_states_what_one_way_saves() -> None:
     assert len(rows) == 8
     secret = 0.5 * ROUNDING
     for attributes, size, cells in ((int(row[0]), int(row[1]), row[2]) for row in rows):
-        same = told(CANDIDATES, attributes, size)
+        same = copy_information(CANDIDATES, attributes, size)
         assert same is not None
         with np.errstate(divide="ignore"):
-            needed = (1 / same.shared + (attributes - 1) / same.apart) / attributes * size
+            needed = (1 / same.common + (attributes - 1) / same.contrast) / attributes * size
         found = [attributes**2, np.min(needed[same.pivot_guess <= secret])]
         for most in GROUPS:
-            taken = one_way(attributes, size, most, 1e-9, 1.0, secret, whole=True)
+            taken = best_directed(attributes, size, most, 1e-9, 1.0, secret, whole=True)
             assert taken is not None
             found.append(np.trace(np.linalg.inv(taken[1])) / attributes * size)
         found.append(attributes)
@@ -117,9 +122,9 @@ def test_the_guide_states_what_one_way_saves() -> None:
 
 
 def test_groups_share_out_the_attributes() -> None:
-    assert members(5, 2) == [2, 2, 1]
-    assert members(6, 3) == [3, 3]
-    copies = copy_matrix(0.2, 0.9, 0.5, 5, 3)
+    assert group_sizes(5, 2) == [2, 2, 1]
+    assert group_sizes(6, 3) == [3, 3]
+    copies = directed_copies(0.2, 0.9, 0.5, 5, 3)
     assert copies[0].tolist() == [1.0, 0.2, 0.9, 0.5, 0.5]
     assert copies[2].tolist() == [0.2, 0.9, 1.0, 0.5, 0.5]
     assert copies[3].tolist() == [0.5, 0.5, 0.5, 1.0, 0.2]
@@ -128,7 +133,7 @@ def test_groups_share_out_the_attributes() -> None:
 
 def test_many_attributes_are_analysed() -> None:
     """The number of sums grows with the number of groups of a kind, not with the number of reports."""
-    tells = told_one_way(AHEAD, BACK, 40, 4, 3)
-    assert matrix(tells, 0).shape == (40, 40)
-    assert (tells.pivot_guess <= 1).all()
-    assert (tells.pivot_guess >= 1 / 40).all()
+    stated = directed_information(FORWARD, BACKWARD, 40, 4, 3)
+    assert matrix(stated, 0).shape == (40, 40)
+    assert (stated.pivot_guess <= 1).all()
+    assert (stated.pivot_guess >= 1 / 40).all()

@@ -17,10 +17,10 @@ import pytest
 from benchmarks.accuracy import BUDGETS, LIMITS, PHASE1_SHARE
 
 from privtally.collector.estimate import estimate
-from privtally.collector.estimate.inverse import Floats
-from privtally.collector.learn.copying import told
+from privtally.collector.learn.information import copy_information
 from privtally.collector.learn.robust import CANDIDATES
 from privtally.documents.plan import Plan, design
+from privtally.exact.arrays import Floats
 from privtally.mechanisms.channel import randomized_response
 from privtally.names import Method
 from tests.support import expected_counts, schema_of
@@ -56,19 +56,19 @@ class Setting:
 def setting(epsilon: float) -> Setting:
     split, whole = (float(randomized_response(Fraction(epsilon) / parts, SIZE).scale) ** 2 for parts in (2, 1))
     first, second = SHARE * split * SIZE, (1 - SHARE) * whole
-    tells = told(np.append(CANDIDATES, [1 / SIZE, 1.0]), 2, SIZE)
-    assert tells is not None
+    stated = copy_information(np.append(CANDIDATES, [1 / SIZE, 1.0]), 2, SIZE)
+    assert stated is not None
     even, copied = -2, -1
-    apart = 1 / (first + second * tells.apart)
+    apart = 1 / (first + second * stated.contrast)
     # The paper's estimate takes the phases in proportion to their people; Phase II says nothing of the difference.
     from_phase1 = 2 * SHARE**2 * DIRECTIONS / first
-    from_phase2 = (1 - SHARE) ** 2 * DIRECTIONS / (second * tells.shared[copied])
+    from_phase2 = (1 - SHARE) ** 2 * DIRECTIONS / (second * stated.common[copied])
     return Setting(
         first=first,
-        shared=DIRECTIONS / (first + second * tells.shared),
+        shared=DIRECTIONS / (first + second * stated.common),
         apart=apart,
         noise=float(apart[even]),
-        rs_fd=float(DIRECTIONS * (1 / tells.shared[even] + 1 / tells.apart[even]) / whole),
+        rs_fd=float(DIRECTIONS * (1 / stated.common[even] + 1 / stated.contrast[even]) / whole),
         always_copied=float(from_phase1 + from_phase2),
     )
 

@@ -10,20 +10,21 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
-from privtally.collector.estimate.inverse import Floats
+from privtally.collector.estimate.dirichlet import sparse, uniform
 from privtally.collector.estimate.large import Group
 from privtally.collector.estimate.large import prior_for as large_prior_for
 from privtally.collector.estimate.pooled import Model
-from privtally.collector.estimate.prior import ARBITRARY, AS_PUBLISHED, Prior, Seen, prior, variances
-from privtally.collector.learn.copying import told
+from privtally.collector.estimate.prior import ARBITRARY, AS_PUBLISHED, Dirichlet, Noise, Prior, prior, variances
+from privtally.collector.learn.information import copy_information
 from privtally.documents.plan import design
+from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.channel import randomized_response
 from tests.support import expected_counts, schema_of
 
 RADII = np.linspace(0, 9, 37)
-ANGLES = (np.arange(1000) + 0.5) / 1000 * np.pi
-SEEN = (np.arange(300) + 0.5) / 20
+ANGLES = (np.arange(300) + 0.5) / 300 * np.pi
+SEEN = (np.arange(150) + 0.5) / 10
 
 
 def radial(directions: int, radii: Floats) -> tuple[Floats, Floats]:
@@ -76,7 +77,7 @@ def errors(attributes: int, size: int, shared: Floats, own: Floats) -> Floats:
 
 
 SHARE = 0.1
-COSTS = [(2, 2, 1.21, 1.24), (2, 4, 1.04, 1.13), (2, 8, 0.92, 1.06)]
+COSTS = [(2, 2, 1.29, 1.29), (2, 4, 1.05, 1.15), (2, 8, 0.92, 1.06)]
 """Attributes, labels, the most next to the unbiased estimate, the most next to the better of that and the paper's."""
 
 
@@ -96,7 +97,7 @@ def test_pulling_costs_little(attributes: int, size: int, most: float, most_to_b
 
 @pytest.mark.parametrize(
     ("attributes", "size", "alike", "most"),
-    [(2, 2, 0.91, 1.10), (2, 4, 0.63, 1.05), (2, 8, 0.53, 0.96)],
+    [(2, 2, 0.81, 1.21), (2, 4, 0.62, 1.07), (2, 8, 0.53, 0.96)],
 )
 def test_alike_attributes_are_pulled_together(attributes: int, size: int, alike: float, most: float) -> None:
     """Next to the unbiased estimate, what they share being far from uniform: where they are alike, and at most."""
@@ -128,9 +129,9 @@ def least_excess(radii: Floats, weights: Floats, limit: Floats, directions: int 
 def _known_apart(copied: float, epsilon: float, share: float) -> float:
     """What both phases tell of the difference, for each person."""
     first, second = _scales(epsilon, share)
-    tells = told(np.array([copied]), 2, 2)
-    assert tells is not None
-    return first + second * float(tells.apart[0])
+    stated = copy_information(np.array([copied]), 2, 2)
+    assert stated is not None
+    return first + second * float(stated.contrast[0])
 
 
 def _scales(epsilon: float, share: float) -> tuple[float, float]:
@@ -222,17 +223,18 @@ def test_a_prior_is_one(noise: float) -> None:
     assert (np.diff(spread) > 0).all()
     assert spread[0] == 0
     assert 9 / 2.6 < spread[-1] <= 9.0000001
-    both = prior(4, 1, Seen(12, noise), Seen(3, noise / 4), Seen(9, noise), 9)
+    both = prior(4, Noise(12, noise), Noise(3, noise / 4), Noise(9, noise), 9)
     assert both.weights.sum() == pytest.approx(1)
     assert len(both.shared) == len(both.own) == len(both.weights)
+    assert both.weights.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 6])
 def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
     """Even fills make it 1/d, which is right where the noise's share is 1 − 1/d; the grid has it to a factor of 1.6."""
     noise = 1e-3
-    shared, own = (Seen(3, noise), Seen(9, noise)) if attributes > 1 else (None, None)
-    found = prior(attributes, 1, Seen(12, noise), shared, own, 9)
+    shared, own = (Noise(3, noise), Noise(9, noise)) if attributes > 1 else (None, None)
+    found = prior(attributes, Noise(12, noise), shared, own, 9)
     alone = (found.shared == 0) & (found.own < 0.1)
     marked = found.own[alone][np.argmax(found.weights[alone])]
     assert abs(np.log(marked * max(attributes - 1, 1) / noise)) < np.log(1.6)
@@ -243,10 +245,23 @@ def test_the_papers_pull_is_one_of_the_prior_s(attributes: int) -> None:
 @pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0, 1e6])
 def test_attributes_with_labels_of_their_own_may_well_be_arbitrary(noise: float) -> None:
     """The grid has the spread of Dirichlet(1) to a factor of 1.6."""
-    found = prior(3, 3, Seen(12, noise), None, None, 9)
+    found = prior(3, Noise(12, noise), None, None, 9)
     assert found.weights.sum() == pytest.approx(1)
     near = np.abs(np.log(np.maximum(found.own, 1e-12))) < np.log(1.6)
     assert found.weights[near].sum() > ARBITRARY
+    assert found.with_dirichlet(9).dirichlet[Dirichlet(uniform, shared=False)] == found.weights[near].sum()
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-3, 1.0])
+def test_dirichlet_distributions_take_the_place_of_their_variances(noise: float) -> None:
+    """All weights still sum to 1, and no pair with both components is touched."""
+    before = prior(4, Noise(12, noise), Noise(3, noise / 4), Noise(9, noise), 9)
+    after = before.with_dirichlet(9)
+    assert after.weights.sum() + sum(after.dirichlet.values()) == pytest.approx(1)
+    assert {kind.shared for kind in after.dirichlet} == {False, True}
+    assert {kind.concentration for kind in after.dirichlet} == {uniform, sparse}
+    both = [(each.shared > 0) & (each.own > 0) for each in (before, after)]
+    assert np.array_equal(before.weights[both[0]], after.weights[both[1]])
 
 
 def test_nothing_is_shared_where_nothing_can_be() -> None:

@@ -1,4 +1,4 @@
-"""What copying tells, by enumeration, and the choice that allows for noise."""
+"""What copying information, by enumeration, and the choice that allows for noise."""
 
 import re
 import tracemalloc
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from privtally.collector.estimate.inverse import zero_sum_basis
 from privtally.collector.estimate.likelihood import OneWay, Whole
-from privtally.collector.learn.copying import told
-from privtally.collector.learn.robust import GROUPS, ROUNDING, SLACK, one_way
+from privtally.collector.learn.information import copy_information
+from privtally.collector.learn.robust import GROUPS, ROUNDING, SLACK, best_directed
 from privtally.collector.learn.rules import learn
 from privtally.documents.counts import count
 from privtally.documents.plan import Plan, design
@@ -35,8 +35,8 @@ def copying_plan(attributes: int, size: int, probability: float) -> Plan:
 
 @pytest.mark.parametrize(("attributes", "size"), [(2, 2), (2, 4), (3, 3), (4, 2), (4, 4)])
 def test_partitions_give_what_enumeration_gives(attributes: int, size: int) -> None:
-    tells = told(PROBABILITIES, attributes, size)
-    assert tells is not None
+    stated = copy_information(PROBABILITIES, attributes, size)
+    assert stated is not None
     for place, probability in enumerate(PROBABILITIES):
         plan = copying_plan(attributes, size, probability)
         sampler = plan.sampler
@@ -50,16 +50,16 @@ def test_partitions_give_what_enumeration_gives(attributes: int, size: int) -> N
         inside[:2] = 2**-0.5, -(2**-0.5)
         alike = np.kron(np.ones(attributes) / attributes**0.5, inside)
         differ = np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
-        assert tells.shared[place] * scale**2 == pytest.approx(alike @ information @ alike, abs=1e-9)
-        assert tells.apart[place] * scale**2 == pytest.approx(differ @ information @ differ, abs=1e-9)
-        assert tells.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-9)
+        assert stated.common[place] * scale**2 == pytest.approx(alike @ information @ alike, abs=1e-9)
+        assert stated.contrast[place] * scale**2 == pytest.approx(differ @ information @ differ, abs=1e-9)
+        assert stated.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-9)
 
 
 @pytest.mark.parametrize(("attributes", "size"), [(2, 4), (3, 3), (4, 2)])
 def test_one_way_information_is_that_of_the_operator(attributes: int, size: int) -> None:
     probabilities = PROBABILITIES[1:-1]
-    tells = told(probabilities, attributes, size, whole=False)
-    assert tells is not None
+    stated = copy_information(probabilities, attributes, size, whole=False)
+    assert stated is not None
     sizes = (size,) * attributes
     for place, probability in enumerate(probabilities):
         copies = [[1.0 if own == other else probability for other in range(attributes)] for own in range(attributes)]
@@ -77,18 +77,18 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
         alike = np.kron(np.ones(attributes) / attributes**0.5, inside)
         differ = np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
         scale = float(sampler.channels[0].scale)
-        assert tells.shared[place] * scale**2 == pytest.approx(alike @ information @ alike, rel=1e-4)
-        assert tells.apart[place] * scale**2 == pytest.approx(differ @ information @ differ, rel=1e-4)
+        assert stated.common[place] * scale**2 == pytest.approx(alike @ information @ alike, rel=1e-4)
+        assert stated.contrast[place] * scale**2 == pytest.approx(differ @ information @ differ, rel=1e-4)
 
 
 def test_too_many_kinds_of_reports_are_not_analysed() -> None:
-    assert told(PROBABILITIES, 60, 30) is None
-    first = design(schema_of((30,) * 60), 1.0, "corr-rr")
-    second = learn(first, count(first, np.zeros((40, 60), dtype=np.uint8)))
+    assert copy_information(PROBABILITIES, 40, 12) is None
+    first = design(schema_of((12,) * 40), 1.0, "corr-rr")
+    second = learn(first, count(first, np.zeros((40, 40), dtype=np.uint8)))
     assert second.learned is not None
     assert second.copy_probability is not None
-    assert second.copy_probability[0][1] == nearest_probability(1 / 30)
-    assert second.learned.pivot_guess == 1 / 60
+    assert second.copy_probability[0][1] == nearest_probability(1 / 12)
+    assert second.learned.pivot_guess == 1 / 40
 
 
 def test_without_information_it_bets_next_to_nothing() -> None:
@@ -98,9 +98,9 @@ def test_without_information_it_bets_next_to_nothing() -> None:
         codes = np.random.default_rng(1).integers(0, sizes, (20, 2)).astype(np.uint8)
         copies = learn(first, count(first, codes)).copy_probability
         assert copies is not None
-        tells = told(np.array([copies[0][1], 1 / sizes[0]]), 2, sizes[0])
-        assert tells is not None
-        unlike = 1 / tells.shared + 1 / tells.apart
+        stated = copy_information(np.array([copies[0][1], 1 / sizes[0]]), 2, sizes[0])
+        assert stated is not None
+        unlike = 1 / stated.common + 1 / stated.contrast
         assert unlike[0] / unlike[1] < 1.011
 
 
@@ -163,22 +163,22 @@ def test_the_guide_states_what_copying_tells() -> None:
     for place, (row, probability) in enumerate(zip(rows, (0.0, None, 0.8, 1.0), strict=True)):
         found: list[float] = []
         for size in (2, 4):
-            tells = told(np.array([1 / size if probability is None else probability]), 4, size)
-            assert tells is not None
+            stated = copy_information(np.array([1 / size if probability is None else probability]), 4, size)
+            assert stated is not None
             with np.errstate(divide="ignore"):
-                found += [size / tells.shared[0] / 4, size / tells.apart[0], tells.pivot_guess[0]]
+                found += [size / stated.common[0] / 4, size / stated.contrast[0], stated.pivot_guess[0]]
         shown = [float("inf") if cell == "∞" else float(cell) for cell in row]
         assert shown == pytest.approx(found, abs=0.055), place
         assert shown[2::3] == pytest.approx(found[2::3], abs=0.006), place
 
 
 def test_many_questions_take_little_memory() -> None:
-    first = design(schema_of((2,) * 250), 1.0, "corr-rr")
-    counts = count(first, np.random.default_rng(1).integers(0, 2, (40, 250)).astype(np.uint8))
+    first = design(schema_of((2,) * 120), 1.0, "corr-rr")
+    counts = count(first, np.random.default_rng(1).integers(0, 2, (40, 120)).astype(np.uint8))
     tracemalloc.start()
     try:
         learn(first, counts)
-        assert tracemalloc.get_traced_memory()[1] < 500_000_000
+        assert tracemalloc.get_traced_memory()[1] < 120_000_000
     finally:
         tracemalloc.stop()
 
@@ -219,15 +219,15 @@ def test_the_guide_states_the_rules_limit_and_what_follows() -> None:
     assert f"more than {SLACK - 1:.0%}".replace("%", " %") in page
     most = 0.5 + np.sqrt(0.25 - 1 / (4 * SLACK))
     assert f"p ≤ {most:.2f}, and the loss to a lucky bet is at least {1 / most:.1f}" in page
-    insured = told(np.array([0.35, 0.25]), 2, 4)
+    insured = copy_information(np.array([0.35, 0.25]), 2, 4)
     assert insured is not None
-    unlike, alike = 1 / insured.shared + 1 / insured.apart, 1 / insured.shared
+    unlike, alike = 1 / insured.common + 1 / insured.contrast, 1 / insured.common
     assert f"costs unlike attributes {unlike[0] / unlike[1] - 1:.0%}".replace("%", " %") in page
     assert f"saves like ones {1 - alike[0] / alike[1]:.0%}".replace("%", " %") in page
-    differing = told(np.array([0.0]), 4, 4)
+    differing = copy_information(np.array([0.0]), 4, 4)
     assert differing is not None
     assert "needs 8.4 units" in page
-    assert (4 / differing.shared[0] + 3 * 4 / differing.apart[0]) / 4 == pytest.approx(8.4, abs=0.05)
+    assert (4 / differing.common[0] + 3 * 4 / differing.contrast[0]) / 4 == pytest.approx(8.4, abs=0.05)
 
 
 def spl_variance(sizes: tuple[int, ...], epsilon: float, frequencies: list[np.ndarray]) -> float:
@@ -286,7 +286,7 @@ def test_the_guide_states_what_adults_questions_allow() -> None:
     frequencies = [np.array([0.527, 0.473]), np.array([0.549, 0.451]), np.array([0.67, 0.33])]
     found = []
     for most in GROUPS:
-        taken = one_way(3, 2, most, 1e-9, 1.0, 0.5 * ROUNDING, whole=True)
+        taken = best_directed(3, 2, most, 1e-9, 1.0, 0.5 * ROUNDING, whole=True)
         assert taken is not None
         copies = tuple(map(tuple, taken[0].copy_probability.tolist()))
         found.append(Plan(schema_of((2,) * 3), 0.5, "corr-rr", 2, "corr-rr", copy_probability=copies))

@@ -1,9 +1,8 @@
 """The nearest proper distribution."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privtally.exact.arrays import Floats
 
 
 def project_to_simplex(values: Floats) -> Floats:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privtally.collector.estimate.pooled import MOST_LABELS
-from privtally.collector.learn.copying import told
-from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_ONE_WAY, MOST_UNLIKE, SLACK, one_way
+from privtally.collector.learn.information import copy_information
+from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, MOST_UNLIKE, SLACK, best_directed
 from privtally.documents.campaign import phase1_people
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.errors import CampaignError
@@ -114,14 +114,14 @@ def copied(schema: Schema, question: Question, phase1: int) -> Iterator[Noise]:
         return
     secret = max(question.max_pivot_guess, 1 / attributes)
     kept = min(size**attributes, phase2) <= SUB_REPORT_LIMIT
-    tells = told(CANDIDATES, attributes, size, whole=kept)
+    tells = copy_information(CANDIDATES, attributes, size, whole=kept)
     if tells is not None:
-        together, apart = 1 / (first + second * tells.shared), 1 / (first + second * tells.apart)
+        together, apart = 1 / (first + second * tells.common), 1 / (first + second * tells.contrast)
         safe = together + (attributes - 1) * apart <= SLACK * attributes * even
         for place in np.flatnonzero(safe & (tells.pivot_guess <= secret)):
             yield noise(float(together[place]), float(apart[place]))
-    for most in GROUPS if attributes <= MOST_ONE_WAY else ():
-        found = one_way(attributes, size, most, first, second, secret, whole=kept)
+    for most in GROUPS if attributes <= MOST_DIRECTED else ():
+        found = best_directed(attributes, size, most, first, second, secret, whole=kept)
         if found is not None:
             variances = np.linalg.inv(first * np.eye(attributes) + second * found[1])
             shared = float(variances.sum()) / attributes

@@ -1,9 +1,9 @@
 """The pooled estimate for schemas too large for matrices over all labels.
 
-The model is that of `pooled` with normal parts only; the reports enter through the unbiased estimate alone, as if every
-label of an attribute had the same variance and no two attributes shared any noise. Then labels separate, and what is
-left of a group of attributes is a diagonal matrix and a constant, which takes time and memory in proportion to the
-number of labels.
+The model is that of `pooled` with normal components only; the reports enter through the unbiased estimate alone, as if
+every label of an attribute had the same variance and no two attributes shared any noise. Then labels separate, and the
+covariance of a group of attributes is a diagonal matrix plus a constant, which takes time and memory in proportion to
+the number of labels.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privtally.collector.estimate.pooled import Labels, groups
-from privtally.collector.estimate.prior import Prior, Seen, prior
+from privtally.collector.estimate.prior import Noise, Prior, prior
 from privtally.exact.arrays import Floats
 
 
@@ -38,56 +38,59 @@ def pool_large(
 
 
 def prior_for(grouped: Sequence["Group"]) -> Prior:
-    """The prior that `pooled` would have, from each group's directions: what its attributes share, and the others."""
-    parts = [(group.known, group.size - 1, len(group.members)) for group in grouped]
-    common = np.concatenate([np.full(many, members * known) for known, many, members in parts])
-    apart = np.concatenate([np.full(many * (members - 1), known) for known, many, members in parts])
-    several = len(apart) > 0
+    """The prior that `pooled` would have with normal components only, from each group's directions."""
+    parts = [(group.information, group.size - 1, len(group.members)) for group in grouped]
+    shared = np.concatenate([np.full(directions, members * known) for known, directions, members in parts])
+    own = np.concatenate([np.full(directions * (members - 1), known) for known, directions, members in parts])
+    total = np.concatenate([np.full(directions * members, known) for known, directions, members in parts])
+    several = len(own) > 0
     return prior(
         sum(len(group.members) for group in grouped),
-        len(grouped),
-        Seen.with_information(np.concatenate([np.full(many * members, known) for known, many, members in parts])),
-        Seen.with_information(common) if several else None,
-        Seen.with_information(apart) if several else None,
+        Noise.of(total),
+        Noise.of(shared) if several else None,
+        Noise.of(own) if several else None,
         max(group.size for group in grouped) + 1,
     )
 
 
 class Group:
-    """Attributes with the same labels: differences to uniform, and a variance for each attribute."""
+    """Attributes with the same labels: differences from uniform, and the variance of the noise of each attribute."""
 
     def __init__(self, members: Sequence[int], frequencies: Sequence[Floats], variances: Sequence[Floats]) -> None:
         self.members = members
         self.size = len(frequencies[members[0]])
         self.unit = 1 / (self.size * (self.size + 1))
-        self._seen = np.array([frequencies[own] - 1 / self.size for own in members])
-        self.noise = np.array([variances[own].sum() / (self.size - 1) for own in members])
+        self._differences = np.array([frequencies[own] - 1 / self.size for own in members])
+        self._noise = np.array([variances[own].sum() / (self.size - 1) for own in members])
 
     @property
-    def known(self) -> float:
+    def information(self) -> float:
         """The information on each direction of each attribute, in the prior's unit."""
-        return float(np.mean(1 / self.noise)) * self.unit
+        return float(np.mean(1 / self._noise)) * self.unit
 
     def evidence(self, shared: float, own: float) -> float:
-        """The log-density of what was seen under the two variances."""
-        noise, common, total = self._parts(shared, own)
-        pulled = (self._seen / noise[:, None]).sum(axis=0)
-        far = (self._seen**2 / noise[:, None]).sum() - common / total * (pulled**2).sum()
-        return float(-0.5 * far - 0.5 * (self.size - 1) * (np.log(noise).sum() + np.log(total)))
+        """The log-density of the differences under the two variances."""
+        variance, common, total = self._variances(shared, own)
+        weighted = (self._differences / variance[:, None]).sum(axis=0)
+        square = (self._differences**2 / variance[:, None]).sum() - common / total * (weighted**2).sum()
+        return float(-0.5 * square - 0.5 * (self.size - 1) * (np.log(variance).sum() + np.log(total)))
 
     def posterior(self, shared: float, own: float) -> tuple[Floats, Floats]:
-        """Mean (attribute, label) and variance (attribute, 1) of the differences under the two variances."""
-        noise, common, total = self._parts(shared, own)
-        apart = own * self.unit
-        pulled = (self._seen / noise[:, None]).sum(axis=0)
-        weighed = (self._seen - common * pulled / total) / noise[:, None]
-        mean = apart * weighed + common * weighed.sum(axis=0)
-        known = apart**2 * (1 / noise - common / noise**2 / total) + 2 * apart * common / noise / total
-        known += common**2 * (1 / noise).sum() / total
-        variance = (apart + common - known) * (1 - 1 / self.size)
-        return mean, variance[:, None]
+        """Mean (attribute, label) and variance (attribute, 1) of the true differences under the two variances."""
+        variance, common, total = self._variances(shared, own)
+        alone = own * self.unit
+        weighted = (self._differences / variance[:, None]).sum(axis=0)
+        residual = (self._differences - common * weighted / total) / variance[:, None]
+        mean = alone * residual + common * residual.sum(axis=0)
+        explained = alone**2 * (1 / variance - common / variance**2 / total) + 2 * alone * common / variance / total
+        explained += common**2 * (1 / variance).sum() / total
+        left = (alone + common - explained) * (1 - 1 / self.size)
+        return mean, left[:, None]
 
-    def _parts(self, shared: float, own: float) -> tuple[Floats, float, float]:
-        noise = self.noise + own * self.unit
+    def _variances(self, shared: float, own: float) -> tuple[Floats, float, float]:
+        """Each attribute's variance without the shared component, that of the shared component, and 1 + the sum of
+        their ratios.
+        """
+        variance = self._noise + own * self.unit
         common = shared * self.unit
-        return noise, common, 1 + common * float((1 / noise).sum())
+        return variance, common, 1 + common * float((1 / variance).sum())

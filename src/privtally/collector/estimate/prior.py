@@ -1,165 +1,123 @@
-"""How credible the sizes of differences are before any report, on a grid in units of the reports' own noise.
+"""The prior of the variances of the shared and the own component, on a grid in units of the reports' noise.
 
-What is seen of a difference is the difference and noise. The noise's share of that, λ = noise / (noise + variance),
-decides how far an estimate is pulled, so that the prior is stated for λ: heavy towards 0, where large differences are
-left alone (Strawderman's prior), in many directions with a part at 1 − 1/d, and for differences between attributes that
-share something with a part at 1. A prior stated for frequencies would be bold with few reports and timid with many;
-this one depends on their number only by how many sizes there are from the noise up to the largest.
+An estimate keeps the share 1 − λ of an observed difference, where λ = noise / (noise + variance) is the part of it that
+is noise. The prior is therefore a density of λ: heavy towards 0, so that large differences are kept (Strawderman's
+prior), with additional weight at 1 − 1/d, and at 1 for differences between attributes that share a component. A prior
+stated for frequencies would shrink too little with few reports and too much with many.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privtally.collector.estimate.dirichlet import Concentration, sparse, uniform
+from privtally.exact.arrays import Floats
 
 STEP = 2.5
-"""Each variance is so many times the one before."""
+"""The ratio of neighbouring variances on the grid."""
 STEPS_BELOW = 3
-"""How many variances above 0 are smaller than the noise."""
+"""How many variances of the grid are between 0 and the noise."""
 HEAVY = 0.5
-"""λ has a density in proportion to λ to minus this power."""
-ALIKE, HALF_AS_ALIKE = 0.36, 1.5
-"""How credible it is that attributes that share something have nothing of their own, with many labels to tell by, and
-in how many directions such an attribute has to differ from another for half of that."""
-HEAVY_APART = 0.9
-"""λ's power for what attributes that share something have of their own, if they have any. That they have nothing has a
-part of its own, so that the sizes may be nearly even on a logarithmic scale."""
-ALL_BUT_ONE, ONE_APART, LEAST_FOR_ONE = 0.1, 0.4, 3
-"""How credible it is that one attribute has something of its own and the others have nothing; if that is not so, how
-credible that one has something beyond what all have; and how many attributes this takes: of two neither is the one."""
+"""λ has a density in proportion to λ to minus this power: more weight on small and on large variances."""
+ALIKE = 0.36
+"""The weight of no own component at all beside a shared one: identical attributes are averaged."""
 AS_PUBLISHED = 0.3
-"""How credible it is in many directions that nothing is shared and λ is 1 − 1/d; in two and fewer it is not.
-
-With d attributes and even fills the paper's estimator is 1/d of the unbiased one, the right pull for that λ."""
+"""The weight, in many directions, of no shared component and λ = 1 − 1/d: nearly uniform answers are shrunk as much as
+by the paper's estimator, with even fills 1/d of the unbiased one."""
 UNEVEN = 2.0
-"""Beyond the spread of Dirichlet(1) credibility falls with this power of the variance: few frequencies are that uneven,
-and where some are, many labels say so."""
-BOUNDED_FROM = 0.4
-"""Own variances from here on are those of Dirichlet distributions: normal ones reach below 0."""
+"""Above the variance of Dirichlet(1) the density falls with this power of the variance: noise is not taken for skew."""
 SHARED = 0.8
-"""How credible it is that attributes share something, where there are many directions to tell by."""
+"""The weight of a shared component, in many directions: attributes with the same labels are compared at all."""
 ARBITRARY = 0.5
-"""How credible it is that frequencies are as uneven as draws from Dirichlet(1), where no two attributes have the same
-labels: a scale is answered evenly more often than a list of kinds."""
+"""The weight of the variance of frequencies that are uniform on the simplex, where no two attributes have the same
+labels."""
 NONE = 1e-12
-"""Information below this is none."""
+"""The least information, so that its inverse is finite."""
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """Frequencies with a Dirichlet distribution, shared by attributes with the same labels or each attribute's own."""
+
+    concentration: Concentration
+    shared: bool
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Pairs of variances, of what attributes share and of what each has of its own, and how credible each is.
+    """Pairs of variances, of the shared and of the own component, with their weights, and Dirichlet distributions with
+    theirs. All weights sum to 1.
 
-    The unit is the variance of frequencies drawn from Dirichlet(1), 1/(k(k + 1)). The last `bounded` pairs are
-    Dirichlet distributions with that own variance, the others normal.
+    The unit of variance is 1/(k(k + 1)), that of frequencies of k labels that are uniform on the simplex.
     """
 
     shared: Floats
     own: Floats
     weights: Floats
-    bounded: int = 0
+    dirichlet: Mapping[Dirichlet, float] = field(default_factory=dict)
 
-    @property
-    def normal(self) -> int:
-        """How many pairs are normal."""
-        return len(self.own) - self.bounded
-
-    def with_bounds(self, most: float) -> "Prior":
-        """The same with Dirichlet distributions in place of large own variances up to the most that they can have."""
-        uneven = (self.own >= BOUNDED_FROM) & (self.own <= most)
-        place = np.maximum(np.round(np.log(self.own[uneven]) / np.log(STEP)), 0)
-        found = np.unique(place)
-        weights = [self.weights[uneven][place == each].sum() for each in found]
-        return Prior(
-            shared=np.concatenate([self.shared[~uneven], np.zeros(len(found))]),
-            own=np.concatenate([self.own[~uneven], STEP**found]),
-            weights=np.concatenate([self.weights[~uneven], weights]),
-            bounded=len(found),
-        )
-
-    def only(self, kept: NDArray[np.bool_]) -> "Prior":
-        """Some of the pairs."""
-        return Prior(self.shared[kept], self.own[kept], self.weights[kept], int(kept[self.normal :].sum()))
+    def with_dirichlet(self, largest: float) -> "Prior":
+        """The same with Dirichlet distributions in place of the normal ones whose variance is nearest to theirs, where
+        attributes have only one of the two components.
+        """
+        left, dirichlet = np.ones(len(self.own), dtype=bool), {}
+        for shared, variances, others in ((False, self.own, self.shared), (True, self.shared, self.own)):
+            for concentration, variance in ((uniform, 1.0), (sparse, largest / 2)):
+                near = (variances > variance / STEP**0.5) & (variances <= variance * STEP**0.5)
+                replaced = left & near & (others == 0)
+                if replaced.any():
+                    dirichlet[Dirichlet(concentration, shared)] = float(self.weights[replaced].sum())
+                left &= ~replaced
+        return Prior(self.shared[left], self.own[left], self.weights[left], dirichlet)
 
 
 @dataclass(frozen=True)
-class Extra:
-    """Variances of what one attribute may have beyond the others, and how credible each is if one has; how credible it
-    is that one has, if the others have nothing of their own and if they have.
-    """
-
-    variances: Floats
-    weights: Floats
-    chance_if_alike: float
-    chance_otherwise: float
-
-    def chance(self, own: Floats) -> Floats:
-        """How credible it is that one has, for each of these own variances."""
-        return np.where(own == 0, self.chance_if_alike, self.chance_otherwise)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """In how many directions something is seen, and with how much noise in each."""
+class Noise:
+    """The number of directions in which something is observed, and the variance of the noise in each."""
 
     directions: int
-    noise: float
+    variance: float
 
     @classmethod
-    def with_information(cls, known: Sequence[float] | Floats) -> "Seen":
-        """Directions of which so much is known."""
-        return cls(len(known), 1 / max(float(np.mean(known)), NONE))
+    def of(cls, information: Floats) -> "Noise":
+        """The noise of directions with this information each."""
+        return cls(len(information), 1 / max(float(np.mean(information)), NONE))
 
 
-def prior(attributes: int, groups: int, everything: Seen, shared: Seen | None, own: Seen | None, most: float) -> Prior:
-    """The prior where all of the frequencies, what attributes share, and what each has of its own are seen like this.
+def prior(attributes: int, total: Noise, shared: Noise | None, own: Noise | None, largest: float) -> Prior:
+    """The prior for this noise in all directions, in those of the shared component, and in those of the own one.
 
-    Attributes with the same labels are a group; where every group is one attribute, nothing can be shared. No variance
-    is larger than `most`.
+    There is no shared component where no two attributes have the same labels. No variance is larger than `largest`.
     """
-    alone, alone_weights = variances(everything.noise, most)
-    part = AS_PUBLISHED * max(0.0, 1 - 2 / everything.directions) if everything.noise <= most else 0.0
+    alone, alone_weights = variances(total.variance, largest)
+    published = AS_PUBLISHED * max(0.0, 1 - 2 / total.directions) if total.variance <= largest else 0.0
     together = SHARED * own.directions / (own.directions + 1) if shared is not None and own is not None else 0.0
-    alone_weights *= (1 - part) * (1 - together)
+    alone_weights *= (1 - published) * (1 - together)
     below = min(STEPS_BELOW, round(np.log(max(attributes - 1, 1)) / np.log(STEP)))
-    alone_weights[1 + STEPS_BELOW - below] += part
+    alone_weights[1 + STEPS_BELOW - below] += published
     if shared is None or own is None:
         alone_weights *= 1 - ARBITRARY
         alone_weights[1 + np.argmin(np.abs(np.log(alone[1:])))] += ARBITRARY
         return Prior(np.zeros(len(alone)), alone, alone_weights)
-    common, common_weights = variances(shared.noise, most)
-    apart, apart_weights = variances(own.noise, most, HEAVY_APART)
-    from_another = own.directions / (attributes - groups)
-    alike = ALIKE * from_another**2 / (from_another**2 + HALF_AS_ALIKE**2)
-    apart_weights *= 1 - alike
-    apart_weights[0] += alike
-    both = (1 - part) * together * np.outer(common_weights, apart_weights)
+    common, common_weights = variances(shared.variance, largest)
+    owns, own_weights = variances(own.variance, largest)
+    own_weights *= 1 - ALIKE
+    own_weights[0] += ALIKE
+    both = (1 - published) * together * np.outer(common_weights, own_weights)
     return Prior(
-        shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(apart))]),
-        own=np.concatenate([alone, np.tile(apart, len(common))]),
+        shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(owns))]),
+        own=np.concatenate([alone, np.tile(owns, len(common))]),
         weights=np.concatenate([alone_weights, both.ravel()]),
     )
 
 
-def with_one_apart(before: Prior, own: Seen, most: float) -> tuple[Prior, Extra]:
-    """The prior if one attribute may have more of its own than the others, by noise or more, and that extra part."""
-    alike = before.own == 0
-    nothing = (1 - ALL_BUT_ONE) * float(before.weights[alike].sum())
-    scale = np.where(alike, 1 - ALL_BUT_ONE + ALL_BUT_ONE * (1 - ALL_BUT_ONE) / nothing, 1 - ALL_BUT_ONE)
-    sizes, weights = (each[1 + STEPS_BELOW :] for each in variances(own.noise, most, HEAVY_APART))
-    return replace(before, weights=before.weights * scale), Extra(
-        sizes, weights / weights.sum(), (nothing * ONE_APART + ALL_BUT_ONE) / (nothing + ALL_BUT_ONE), ONE_APART
-    )
-
-
-def variances(noise: float, most: float, heavy: float = HEAVY) -> tuple[Floats, Floats]:
-    """Variances of one part, and how credible each is if λ has this power."""
-    steps = max(0, int(np.floor(np.log(most / noise) / np.log(STEP) + 1e-9)))
-    above = min(noise, most) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
+def variances(noise: float, largest: float) -> tuple[Floats, Floats]:
+    """The grid of variances of one component, and their weights."""
+    steps = max(0, int(np.floor(np.log(largest / noise) / np.log(STEP) + 1e-9)))
+    above = min(noise, largest) * STEP ** np.arange(-STEPS_BELOW, steps + 0.5)
     bounds = np.concatenate([[0.0], above / STEP**0.5, [above[-1] * STEP**0.5]])
-    held = np.concatenate([[0.0], above])
-    weights = -np.diff((noise / (noise + bounds)) ** (1 - heavy)) / np.maximum(held, 1.0) ** UNEVEN
+    grid = np.concatenate([[0.0], above])
+    weights = -np.diff((noise / (noise + bounds)) ** (1 - HEAVY)) / np.maximum(grid, 1.0) ** UNEVEN
     weights /= weights.sum()
-    return held, weights
+    return grid, weights

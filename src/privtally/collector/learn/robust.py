@@ -1,11 +1,10 @@
-"""The copy probability for Phase II that allows for what Phase I leaves uncertain.
+"""The copy probabilities for Phase II that allow for the uncertainty that Phase I leaves.
 
-Phase I says how credible each pair of variances is: how much attributes share, and how much each has of its own. For
-each pair and each copy probability the error that the pooled estimate will have follows from the information in both
-phases. The choice minimises the mean of its logarithm, so that no case counts for more because its errors are larger,
-among those that are nowhere credible much worse than fills that bet on nothing. Like attributes ask for copies, unlike
-ones for differences from the pivot, and where Phase I cannot tell, neither is bet on. Copies that run one way within
-small groups, which serve both, are weighed against the best of those.
+Phase I gives a posterior weight to each pair of variances of the shared and the own component. For each pair and each
+copy probability the error of the pooled estimate follows from the information in both phases. The choice minimises the
+mean of its logarithm, so that pairs with large errors do not decide alone, among choices that are not much worse than
+even fills for unlike attributes. Directed copies within small groups have at least the information of even fills in
+every direction and are compared with the best of these.
 """
 
 from collections.abc import Sequence
@@ -19,8 +18,13 @@ from privtally.collector.estimate.inverse import block_diagonal
 from privtally.collector.estimate.likelihood import Likelihood
 from privtally.collector.estimate.pooled import MOST_LABELS, Labels, Model
 from privtally.collector.estimate.prior import Prior
-from privtally.collector.learn.copying import Told, told
-from privtally.collector.learn.directed import Directed, copy_matrix, told_one_way
+from privtally.collector.learn.information import (
+    CopyInformation,
+    DirectedInformation,
+    copy_information,
+    directed_copies,
+    directed_information,
+)
 from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.exact.arrays import Floats
@@ -28,28 +32,26 @@ from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.channel import randomized_response
 
 CANDIDATES = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.0125, 0.0375, 0.9875, 0.995]]))
-CREDIBLE = 0.01
-"""Pairs of variances that explain Phase I less well than this, next to the one that does best, are given up."""
+"""Copy probabilities to choose from, besides that of even fills."""
 SLACK = 1.04
-"""In no credible case may the error exceed that of even fills by more than this factor."""
+"""With no prior knowledge the error may not exceed that of even fills by more than this factor."""
 INDIFFERENT = 0.005
-"""Choices whose errors differ by less than this part are as good as each other; the one that bets or tells least of the
-pivot is taken."""
-MOST_UNLIKE = 40
-"""Schemas with more attributes that do not all share their labels are not analysed."""
-GROUPS, MOST_ONE_WAY = (2, 3), 40
-"""The sizes of groups within which copies may run one way, and how many attributes at most there may be for that."""
+"""Of choices whose mean logarithms of the error differ by less than this, the one nearest to even fills is taken."""
+MOST_UNLIKE = MOST_DIRECTED = 40
+"""The most attributes that are analysed if their labels differ, and the most for directed copies."""
+GROUPS = (2, 3)
+"""The sizes of groups for directed copies."""
 ROUNDING = 1 + 1e-9
-"""Bounds on a guess are kept up to the rounding of sums."""
+"""Bounds on probabilities are kept up to the rounding of sums."""
 NO_ERROR = 1e-300
-"""Both variances can be 0; logarithms need more."""
-UNLIKE = Prior(shared=np.zeros(1), own=np.full(1, 1e9), weights=np.ones(1))
-"""Attributes about which nothing is known beforehand."""
+"""The least error, so that its logarithm is finite."""
+UNKNOWN = Prior(shared=np.zeros(1), own=np.full(1, 1e9), weights=np.ones(1))
+"""No prior knowledge about any attribute."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """copy_probability[pivot][other], and how often an observer of a report names its pivot."""
+    """copy_probability[pivot][other], and the probability that an observer of a report names its pivot."""
 
     copy_probability: Floats
     pivot_guess: float
@@ -61,109 +63,139 @@ class Choice:
         return cls(copies, min(pivot_guess, 1.0))
 
 
-def choose(plan: Plan, earlier: Sequence[Likelihood], phase2_users: int, max_pivot_guess: float) -> Choice:
-    """The choice for so many people in the next phase, from what the earlier phases' reports say; 1/k, which bets on
-    nothing, where the schema is too large.
+@dataclass(frozen=True)
+class _Campaign:
+    """What a choice depends on besides the reports of earlier phases.
+
+    `first` is the information of earlier phases on each attribute, `second` the number of people in the next one times
+    the squared scale of their private answers; `whole` says whether whole reports will be kept.
+    """
+
+    labels: Labels
+    first: float
+    second: float
+    whole: bool
+
+    @property
+    def attributes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def size(self) -> int:
+        return len(self.labels[0])
+
+    @property
+    def too_large(self) -> bool:
+        differ = len(set(self.labels)) > 1
+        return self.attributes * self.size > MOST_LABELS or (differ and self.attributes > MOST_UNLIKE)
+
+
+def choose(plan: Plan, earlier: Sequence[Likelihood], people: int, max_pivot_guess: float) -> Choice:
+    """The choice for this many people in the next phase, from the likelihoods of earlier phases; even fills where the
+    schema is too large.
     """
     attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
-    labels = [attribute.labels for attribute in plan.schema.attributes]
-    kept = min(size**attributes, phase2_users) <= SUB_REPORT_LIMIT
-    too_large = attributes * size > MOST_LABELS or (len(set(labels)) > 1 and attributes > MOST_UNLIKE)
-    candidates, tells = (None, None) if too_large else _bets(attributes, size, whole=kept)
-    if candidates is None or tells is None:
-        return Choice.same_for_all(nearest_probability(1 / size), attributes, 1 / attributes)
-    model = Model(labels)
+    model = Model([attribute.labels for attribute in plan.schema.attributes])
     scores = [likelihood.at(model.uniform) for likelihood in earlier]
-    slope, information = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
-    first = float(np.trace(model.basis.T @ information @ model.basis)) / model.basis.shape[1]
-    second = phase2_users * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2
-    even = first + second * tells.apart[-1]
-    model.use(model.prior_for(np.diag(np.full(len(information), even))))
-    weights = model.posterior(slope, information).weights
-    errors = pooled_errors(model.prior, labels, first, second, tells)
-    explained = weights / model.prior.weights
-    credible = explained > CREDIBLE * explained.max()
-    safe = (errors[:, credible] <= SLACK * errors[-1, credible]).all(axis=1)
-    # The estimate will not know how unlike the attributes are: Phase I, noisier than both, never rules out enough.
-    unlike = pooled_errors(UNLIKE, labels, first, second, tells)[:, 0]
-    safe &= unlike <= SLACK * unlike[-1]
-    # Even fills, the last candidate, come as near to 1/d as whole multiples of 2^-32 allow.
-    secret = ROUNDING * max(max_pivot_guess, tells.pivot_guess[-1])
+    gradient, known = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
+    campaign = _Campaign(
+        labels=[attribute.labels for attribute in plan.schema.attributes],
+        first=float(np.trace(model.basis.T @ known @ model.basis)) / model.basis.shape[1],
+        second=people * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2,
+        whole=min(size**attributes, people) <= SUB_REPORT_LIMIT,
+    )
+    even = nearest_probability(1 / size)
+    found = None if campaign.too_large else _common_copies(attributes, size, whole=campaign.whole)
+    if found is None:
+        return Choice.same_for_all(even, attributes, 1 / attributes)
+    candidates, information = found
+    place_of_even = int(np.flatnonzero(candidates == even)[0])
+    # Even fills are always allowed: with multiples of 2^-32 they come only near to 1/d.
+    most_guess = ROUNDING * max(max_pivot_guess, float(information.pivot_guess[place_of_even]))
+    # The prior is that for the information of all phases, the next one with even fills.
+    both = campaign.first + campaign.second * float(information.contrast[place_of_even])
+    prior = model.prior_for(np.diag(np.full(len(known), both)))
+    weights = model.posterior(prior, gradient, known).weights
+    errors = pooled_errors(prior, campaign.labels, campaign.first, campaign.second, information)
     expected = np.log(errors) @ weights
-    good = safe & (tells.pivot_guess <= secret)
-    good &= expected <= np.min(expected[good]) + INDIFFERENT
-    best = min(np.flatnonzero(good), key=lambda place: abs(candidates[place] - 1 / size))
-    bet = Choice.same_for_all(float(candidates[best]), attributes, float(tells.pivot_guess[best]))
-    options = [(float(expected[best]), bet)]
-    for most in GROUPS if 2 <= attributes <= MOST_ONE_WAY else ():
-        found = one_way(attributes, size, most, first, second, secret, whole=kept)
-        if found is not None:
-            choice, information = found
-            error = matrix_errors(model.prior, labels, first, second, information[None])[0]
+    # The estimate will not know the variances: Phase I, noisier than both phases, never excludes unlike attributes.
+    unlike = pooled_errors(UNKNOWN, campaign.labels, campaign.first, campaign.second, information)[:, 0]
+    allowed = (unlike <= SLACK * unlike[place_of_even]) & (information.pivot_guess <= most_guess)
+    allowed &= expected <= np.min(expected[allowed]) + INDIFFERENT
+    best = min(np.flatnonzero(allowed), key=lambda place: abs(candidates[place] - 1 / size))
+    common = Choice.same_for_all(float(candidates[best]), attributes, float(information.pivot_guess[best]))
+    options = [(float(expected[best]), common)]
+    for most in GROUPS if 2 <= attributes <= MOST_DIRECTED else ():
+        directed = best_directed(
+            attributes, size, most, campaign.first, campaign.second, most_guess, whole=campaign.whole
+        )
+        if directed is not None:
+            choice, matrix = directed
+            error = matrix_errors(prior, campaign.labels, campaign.first, campaign.second, matrix[None])[0]
             options.append((float(np.log(error) @ weights) + INDIFFERENT, choice))
     return min(options, key=lambda option: option[0])[1]
 
 
-def one_way(
-    attributes: int, size: int, most: int, first: float, second: float, secret: float, *, whole: bool
+def best_directed(
+    attributes: int, size: int, most: int, first: float, second: float, most_guess: float, *, whole: bool
 ) -> tuple[Choice, Floats] | None:
-    """Copies that run one way within groups, the best for attributes about which nothing is known, and what they tell;
-    None if all would name the pivot too often.
-
-    They tell at least as much as even fills do, whatever the direction, and so bet on nothing.
+    """The directed copies with the least error under no prior knowledge, and their information matrix, among those with
+    at least the information of even fills in every direction; None if all name the pivot too often.
     """
-    ahead, back, tells = _ways(attributes, size, most, whole=whole)
-    kinds = {group.shape[-1]: group for group in tells.groups}
+    forward, backward, information = _directed_copies(attributes, size, most, whole=whole)
+    kinds = {group.shape[-1]: group for group in information.groups}
     least = np.min([np.linalg.eigvalsh(group)[:, 0] for group in kinds.values()], axis=0)
-    left = sum(
+    error = sum(
         np.trace(np.linalg.inv(first * np.eye(group.shape[-1]) + second * group), axis1=-2, axis2=-1)
-        for group in tells.groups
+        for group in information.groups
     )
-    left = np.where((tells.pivot_guess <= secret) & (least * ROUNDING >= size / attributes**2), left, np.inf)
-    best = int(np.argmin(left))
-    if not np.isfinite(left[best]):
+    allowed = (information.pivot_guess <= most_guess) & (least * ROUNDING >= size / attributes**2)
+    if not allowed.any():
         return None
-    copies = copy_matrix(ahead[best], back[best], nearest_probability(1 / size), attributes, most)
-    information = block_diagonal([group[best] for group in tells.groups])
-    return Choice(copies, min(float(tells.pivot_guess[best]), 1.0)), information
+    best = int(np.argmin(np.where(allowed, error, np.inf)))
+    copies = directed_copies(forward[best], backward[best], nearest_probability(1 / size), attributes, most)
+    matrix = block_diagonal([group[best] for group in information.groups])
+    return Choice(copies, min(float(information.pivot_guess[best]), 1.0)), matrix
 
 
 @lru_cache(maxsize=16)
-def _bets(attributes: int, size: int, *, whole: bool) -> tuple[Floats, Told | None]:
-    """Copy probabilities for all pairs, even fills last, and what each tells."""
-    candidates = np.array([nearest_probability(p) for p in (*CANDIDATES, 1 / size)])
-    return candidates, told(candidates, attributes, size, whole=whole)
+def _common_copies(attributes: int, size: int, *, whole: bool) -> tuple[Floats, CopyInformation] | None:
+    """Copy probabilities for all pairs, that of even fills among them, and their information."""
+    candidates = np.unique([nearest_probability(p) for p in (*CANDIDATES, 1 / size)])
+    information = copy_information(candidates, attributes, size, whole=whole)
+    return None if information is None else (candidates, information)
 
 
 @lru_cache(maxsize=16)
-def _ways(attributes: int, size: int, most: int, *, whole: bool) -> tuple[Floats, Floats, Directed]:
-    """Copy probabilities ahead and back, and what each pair of them tells."""
+def _directed_copies(
+    attributes: int, size: int, most: int, *, whole: bool
+) -> tuple[Floats, Floats, DirectedInformation]:
+    """Copy probabilities forward and backward, and their information."""
     steps = np.array([nearest_probability(p) for p in CANDIDATES])
-    ahead, back = (each.ravel() for each in np.meshgrid(steps, steps))
-    ahead, back = ahead[ahead < back], back[ahead < back]
-    return ahead, back, told_one_way(ahead, back, attributes, size, most, whole=whole)
+    forward, backward = (each.ravel() for each in np.meshgrid(steps, steps))
+    forward, backward = forward[forward < backward], backward[forward < backward]
+    return forward, backward, directed_information(forward, backward, attributes, size, most, whole=whole)
 
 
-def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, tells: Told) -> Floats:
+def pooled_errors(prior: Prior, labels: Labels, first: float, second: float, information: CopyInformation) -> Floats:
     """The pooled estimate's error (copy probability, pair of variances), if it knew the variances.
 
-    `first` is Phase I's information on each attribute, `second` what Phase II's people amount to in reports whose
-    private pivot is kept with certainty.
+    `first` and `second` are those of `_Campaign`.
     """
     unit = len(labels[0]) * (len(labels[0]) + 1)
     own, shared = prior.own / unit, prior.shared / unit
     if len(set(labels)) == 1:
-        alike = own + len(labels) * shared
-        errors: Floats = alike / (1 + alike * (first + second * tells.shared[:, None]))
-        errors += (len(labels) - 1) * own / (1 + own * (first + second * tells.apart[:, None]))
+        total = own + len(labels) * shared
+        errors: Floats = total / (1 + total * (first + second * information.common[:, None]))
+        errors += (len(labels) - 1) * own / (1 + own * (first + second * information.contrast[:, None]))
         return np.asarray(np.maximum(errors, NO_ERROR))
-    cross = (tells.shared - tells.apart) / len(labels)
-    information = tells.apart[:, None, None] * np.eye(len(labels)) + cross[:, None, None]
-    return matrix_errors(prior, labels, first, second, information)
+    cross = (information.common - information.contrast) / len(labels)
+    matrices = information.contrast[:, None, None] * np.eye(len(labels)) + cross[:, None, None]
+    return matrix_errors(prior, labels, first, second, matrices)
 
 
 def matrix_errors(prior: Prior, labels: Labels, first: float, second: float, information: Floats) -> Floats:
-    """The same where a report tells what these matrices say, attribute by attribute."""
+    """The same for these information matrices of one report, attribute by attribute."""
     unit = len(labels[0]) * (len(labels[0]) + 1)
     own, shared = prior.own / unit, prior.shared / unit
     same = np.eye(len(labels))
