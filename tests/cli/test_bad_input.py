@@ -143,10 +143,7 @@ def test_counts_of_the_wrong_phase(program: Program, schema: Path, data: Path) -
     swapped = ["--phase", "job/plan-1.json", "job/counts-2.json", "--phase", "job/plan-2.json", "job/counts-1.json"]
     assert "counts of its own phase" in refused(program, "estimate", *swapped)
     assert "counts of its own phase" in refused(
-        program, "learn", "-p", "job/plan-1.json", "-c", "job/counts-2.json", "-o", "p.json"
-    )
-    assert "nothing to learn from phase 2" in refused(
-        program, "learn", "-p", "job/plan-2.json", "-c", "job/counts-2.json", "-o", "p.json"
+        program, "learn", "--phase", "job/plan-1.json", "job/counts-2.json", "-o", "p.json"
     )
 
 
@@ -229,11 +226,11 @@ def test_options_without_effect(
     assert option in refused(program, *run, *words, "-o", "job")
     program(*run, "-o", "job")
     if mechanism in ("cond-rr", "rs-rfd", "corr-rr"):
-        learn = ("learn", "-p", "job/plan-1.json", "-c", "job/counts-1.json", "-o", "p.json")
+        learn = ("learn", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "p.json")
         assert option in refused(program, *learn, *words)
         program(*learn)
     if mechanism == "cond-rr":
-        assert "--phase2-users" in refused(program, *learn, "--phase2-users", 100)
+        assert "--people" in refused(program, *learn, "--people", 100)
 
 
 def test_more_people_than_are_simulated(program: Program) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from privtally.names import MECHANISMS, TWO_PHASE
+from privtally.mechanisms import NAMED
+from privtally.names import MECHANISMS
 from tests.cli.conftest import LABELS, Program, write_data
 from tests.cli.test_bad_input import refused
 
@@ -31,7 +32,7 @@ def test_the_pipeline_by_hand_recovers_known_frequencies(
         said = program("privatise", "--plan", "plan-1.json", "one.csv", "-o", "reports-1.ndjson")
         assert "Ignored column 'person'" in said.err
         program("tally", "--plan", "plan-1.json", "reports-1.ndjson", "-o", "counts-1.json")
-        if mechanism in TWO_PHASE:
+        if NAMED[mechanism].learns:
             program("learn", "--plan", "plan-1.json", "--counts", "counts-1.json", "-o", "plan-2.json")
             program("privatise", "--plan", "plan-2.json", "one.csv", "-o", "reports-2.ndjson")
             program("tally", "--plan", "plan-2.json", "reports-2.ndjson", "-o", "counts-2.json")
@@ -56,11 +57,11 @@ def test_run_does_the_whole_job_and_leaves_every_document(
     program: Program, schema: Path, data: Path, mechanism: str
 ) -> None:
     result = program("run", data, "--schema", schema, "--epsilon", 2, "--mechanism", mechanism, "-o", "job", "--json")
-    phases = (1, 2) if mechanism in TWO_PHASE else (1,)
+    phases = (1, 2) if NAMED[mechanism].learns else (1,)
     expected = {f"{kind}-{phase}" for phase in phases for kind in ("plan", "reports", "counts")} | {"estimate"}
     assert {path.stem for path in Path("job").iterdir()} == expected
     assert json.loads(Path("job/estimate.json").read_text()) == result.json()
-    if mechanism in TWO_PHASE:
+    if NAMED[mechanism].learns:
         assert Path("job/reports-1.ndjson").read_text().count("\n") == 30
         assert Path("job/reports-2.ndjson").read_text().count("\n") == 270
     # The documents of the job are the documents of the single steps.

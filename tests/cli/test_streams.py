@@ -85,7 +85,7 @@ def test_an_output_that_is_an_input_is_refused(program: Program, schema: Path, d
         ("privatise", "-p", plan, data, "-o", "link"),
         ("privatise", "-p", plan, data, "-o", plan),
         ("tally", "-p", plan, "job/reports-1.ndjson", "-o", "job/reports-1.ndjson"),
-        ("learn", "-p", plan, "-c", counts, "-o", counts),
+        ("learn", "--phase", plan, counts, "-o", counts),
         ("estimate", "--phase", plan, counts, "-o", counts),
         ("audit", plan, "--certificate", plan),
     ):

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from privtally.documents.counts_document import load_counts
 
+from privtally.documents.counts import load_counts
 from privtally.documents.estimate import load_estimate
 from privtally.documents.plan import load_plan
 from privtally.errors import PlanError, PrivtallyError

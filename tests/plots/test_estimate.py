@@ -20,7 +20,7 @@ from privtally.plots.estimate import DOTS_AN_INCH, FOOT, _grid, check_picture_pa
 def estimate_of(
     attributes: dict[str, tuple[list[float], list[float]]], *, biased: bool = False, size: int = 2
 ) -> Estimate:
-    used = PhaseUsed(phase=1, mechanism="spl", epsilon=1.0, reports=100, plan="0" * 64, counts="1" * 64)
+    used = PhaseUsed(phase=1, epsilon=1.0, reports=100, plan="0" * 64, counts="1" * 64)
     return Estimate(
         attributes={
             name: AttributeEstimate.of(
@@ -34,7 +34,7 @@ def estimate_of(
         method="paper" if biased else "unbiased",
         biased=biased,
         notes=(),
-        provenance=Provenance(campaign="spl", phases=(used,), software="tests"),
+        provenance=Provenance(campaign="2" * 64, mechanism="spl", phases=(used,), software="tests"),
     )
 
 
