@@ -232,6 +232,7 @@ def point(index, place, *_):
     while True:
         signal.pause()
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 reproduce._point = point
 main()
 """

@@ -1,15 +1,16 @@
 """Independent jobs over several processes; an interruption stops all of them at once."""
 
+import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from multiprocessing import Pool
-from multiprocessing import TimeoutError as NotYetError
+from multiprocessing.pool import IMapIterator
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
+LOOK_AGAIN = 0.5
+"""Seconds after which a wait is begun anew. A signal that comes just before a wait begins does not end that wait."""
 
 
 def run_jobs(
@@ -27,17 +28,23 @@ def run_jobs(
         # A signal waits until the pool stands; from then on leaving the block, in whatever way, ends its processes.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
-            with Pool(workers, initializer=_leave_signals_to_the_parent) as pool:
+            with multiprocessing.Pool(workers, initializer=_leave_signals_to_the_parent) as pool:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-                arriving = pool.imap_unordered(_call, numbered)
-                while len(found) < len(jobs):
-                    # A signal that comes just before the wait is heard only after it, so that no wait is endless.
-                    with suppress(NotYetError):
-                        place, found[place] = arriving.next(timeout=0.5)
-                        advance(len(found))
+                results = pool.imap_unordered(_call, numbered)
+                for done in range(1, len(jobs) + 1):
+                    place, found[place] = _next(results)
+                    advance(done)
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     return [found[place] for place in range(len(jobs))]
+
+
+def _next(results: "IMapIterator[Result]") -> Result:
+    while True:
+        try:
+            return results.next(timeout=LOOK_AGAIN)
+        except multiprocessing.TimeoutError:
+            continue
 
 
 def _call(numbered: tuple[int, Callable[..., Result], tuple[Any, ...]]) -> tuple[int, Result]:

@@ -1,0 +1,47 @@
+import subprocess
+import sys
+
+import pytest
+
+from privtally.lab.parallel import run_jobs
+
+
+def square(number: int) -> int:
+    return number**2
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_results_come_in_order(workers: int) -> None:
+    heard: list[int] = []
+    assert run_jobs(square, [(3,), (1,), (2,)], workers, heard.append) == [9, 1, 4]
+    assert heard == [1, 2, 3]
+    assert run_jobs(square, [], workers, heard.append) == []
+
+
+LATE = """
+import _thread, os, signal, threading
+from privtally.lab.parallel import run_jobs
+
+begun, begins = os.pipe()
+
+def work(place):
+    os.write(begins, b"x")
+    while True:
+        signal.pause()
+
+def interrupt():
+    os.read(begun, 1)
+    _thread.interrupt_main()  # the flag of a signal, without what ends a system call
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    run_jobs(work, [(0,), (1,)], 2, print)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_signal_that_comes_just_before_waiting_begins_is_heard() -> None:
+    done = subprocess.run([sys.executable, "-c", LATE], stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+    assert done.stdout == "interrupted\n"
