@@ -105,6 +105,7 @@ CERTIFICATE_EDITS: list[tuple[str, Edit]] = [
     ("entry's ratio", lambda c: first(c).update(ratio=larger(first(c)["ratio"]))),
     ("entry's realised", lambda c: first(c).update(realised=0.1)),
     ("entry not exact", lambda c: first(c).update(exact=False)),
+    ("entry's field more", lambda c: first(c).update(note="trust me")),
     ("entry's number", lambda c: first(c).update(differing=2)),
     ("same record twice", lambda c: first(c).update(other_record=first(c)["record"])),
     ("records swapped", lambda c: first(c).update(record=first(c)["other_record"], other_record=first(c)["record"])),

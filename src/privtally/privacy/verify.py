@@ -63,6 +63,11 @@ def _check(plan: dict[str, Any], certificate: dict[str, Any]) -> None:
 def _check_entry(model: PlanModel, entry: dict[str, Any], truth: Fraction | None) -> None:
     where = f"at {entry['differing']} differing attributes"
     ratio = _ratio(entry)
+    attained = set() if truth is None else {"record", "other_record", "report"}
+    require(
+        set(entry) == {"differing", "realised", "ratio", "exact"} | attained,
+        f"there are other fields than needed {where}",
+    )
     require(entry["exact"] == (truth is not None), f"the certificate is wrong about being exact {where}")
     require(_is_log(entry["realised"], ratio), f"'realised' is not the logarithm of the ratio {where}")
     if truth is None:

@@ -1,0 +1,148 @@
+"""The checks that planted faults must fail, by name: small cases, with the code as it stands when they are called.
+
+They are the exact measure of a channel's words, what a plan's parameters mean, the enumerated privacy of every
+mechanism, and the chi-square test of whole reports.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from privtally.documents.plan import Plan
+from privtally.lab.seed import seeded
+from privtally.mechanisms import Law
+from privtally.mechanisms import channel as channels
+from privtally.mechanisms import filling as fillings
+from privtally.mechanisms.channel import Channel, Keep
+from privtally.mechanisms.filling import Uniform
+from privtally.mechanisms.fills import CopyFill, TableFill
+from privtally.participant.respond import respond_many
+from privtally.schema import Records
+from tests.law.test_sampler import assert_exact_shares
+from tests.support import (
+    EXTENDED_PLANS,
+    FANO,
+    MECHANISMS,
+    all_laws,
+    chi_square_p,
+    exp_below,
+    plan_of,
+    plan_with,
+    subsets,
+    worst_ratio,
+)
+
+GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
+PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
+RECORDS = {2: (2, 0), 3: (1, 2, 0), 4: (2, 0, 0, 1)}
+"""A record for each number of attributes, its codes not all the same."""
+
+
+def plan_named(name: str) -> Plan:
+    """A plan built anew, with the code as it stands now."""
+    if name in EXTENDED_PLANS:
+        return plan_with(*EXTENDED_PLANS[name], epsilon=1.0)
+    return plan_of(name, (3, 3), epsilon=1.0, seed=6)  # type: ignore[arg-type]
+
+
+def words_of(*cases: tuple[Callable[[], Channel], int]) -> Callable[[], None]:
+    def check() -> None:
+        for channel, inputs in cases:
+            assert_exact_shares(channel(), inputs)
+
+    return check
+
+
+def worst_of(name: str) -> Fraction:
+    laws = list(all_laws(plan_named(name).sampler).values())
+    assert all(sum(law.values()) == 1 for law in laws)
+    return worst_ratio(laws)
+
+
+def private(name: str) -> Callable[[], None]:
+    def check() -> None:
+        assert worst_of(name) <= exp_below(Fraction(1))
+
+    return check
+
+
+def used(name: str) -> Callable[[], None]:
+    def check() -> None:
+        assert worst_of(name) >= exp_below(Fraction(9_999, 10_000))
+
+    return check
+
+
+def reports_of(name: str) -> Callable[[], None]:
+    """Whole reports against the law: the sampler may be at fault, never the law of an honest plan."""
+
+    def check() -> None:
+        plan = plan_named(name)
+        record = RECORDS[plan.sampler.width]
+        records = Records(plan.schema, np.tile(np.array([record], dtype=np.uint8), (40_000, 1)))
+        assert chi_square_p(respond_many(plan, records, seeded(8)).codes, plan.sampler.law(record)) > 1e-9
+
+    return check
+
+
+def meaning_of_copies() -> None:
+    assert fillings.copying(0.25, 3).probability(1, 1) == Fraction(1, 4)
+    assert fillings.copying(0.25, 3).probability(1, 2) == Fraction(3, 8)
+    (part,) = plan_named("corr-rr").sampler.parts
+    assert isinstance(part.fill, CopyFill)
+    assert part.filling((0,), 1).probability(2, 2) == Fraction(part.fill.probability[0][1])
+
+
+def meaning_of_tables() -> None:
+    assert fillings.conditional([[0.25, 0.75], [1.0, 0.0]]).probability(0, 1) == Fraction(3, 4)
+    (part,) = plan_named(PIVOTS).sampler.parts
+    assert isinstance(part.fill, TableFill)
+    (table,) = (each for each in part.fill.tables if (each.pivots, each.other) == ((0, 1), 2))
+    rest = part.rest_probability((0, 1), (1, 0, 0))  # after three rows of the first pivot's other code
+    assert rest == Fraction(table.rows[3][0])
+
+
+def law_given(channel: Channel, given: int) -> Law:
+    return {(code,): channel.probability(given, code) for code in range(channel.outputs)}
+
+
+def law_of_subsets() -> None:
+    for sets, outputs in ((FANO, 7), (((0, 1), (0, 2)), 4)):
+        channel = subsets(Fraction(1), sets, outputs)
+        laws = [law_given(channel, given) for given in range(len(sets))]
+        assert all(sum(law.values()) == 1 for law in laws)
+        assert worst_ratio(laws) == channel.ratio <= exp_below(Fraction(1))
+        assert all(given in channel.holders(code) for given, row in enumerate(sets) for code in row)
+        pushed = channel.push(np.identity(len(sets), dtype=object) * Fraction(1))
+        assert [list(row) for row in pushed] == [list(law.values()) for law in laws]
+
+
+def reports_of_subsets() -> None:
+    """Two people's answers at once, so that a row of sets is taken for each of them."""
+    channel = subsets(Fraction(1), FANO, 7)
+    given = np.arange(40_000, dtype=np.uint8) % 2
+    drawn = channel.draw(given, seeded(8))
+    for code in (0, 1):
+        assert chi_square_p(drawn[given == code][:, None], law_given(channel, code)) > 1e-9
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "words of randomized response": words_of(
+        (lambda: Keep(3, 5, 2), 3),
+        (lambda: Keep(2, 3, 1), 2),
+        (lambda: channels.randomized_response(Fraction(1), 4), 3),
+    ),
+    "words of uniform": words_of((lambda: Uniform(3), 3), (lambda: Uniform(5), 3)),
+    "words of tables": words_of((lambda: fillings.conditional([[0.5, 0.25, 0.25], [0.125, 0.875, 0.0]]), 2)),
+    "words of subsets": words_of(
+        (lambda: subsets(Fraction(1), FANO, 7), 7), (lambda: subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2)
+    ),
+    "meaning of copies": meaning_of_copies,
+    "meaning of tables": meaning_of_tables,
+    "law of subsets": law_of_subsets,
+    "reports of subsets": reports_of_subsets,
+    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS)},
+    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS)},
+    **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS)},
+}
