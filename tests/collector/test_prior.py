@@ -2,7 +2,7 @@
 
 import re
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import msgspec
@@ -262,6 +262,39 @@ def test_dirichlet_distributions_take_the_place_of_their_variances(noise: float)
     assert {kind.concentration for kind in after.dirichlet} == {uniform, sparse}
     both = [(each.shared > 0) & (each.own > 0) for each in (before, after)]
     assert np.array_equal(before.weights[both[0]], after.weights[both[1]])
+
+
+@pytest.mark.parametrize("labels", [labels_of(4, 3), labels_of(3, 4), [*labels_of(2, 3), ("c", "d")]])
+def test_the_posterior_is_what_the_densities_say(labels: list[tuple[str, ...]]) -> None:
+    """Mean and variance from the normal densities themselves, without the model's coordinates."""
+    generator = np.random.default_rng(3)
+    sizes = [len(own) for own in labels]
+    starts, total = np.cumsum([0, *sizes]), sum(sizes)
+    root = generator.normal(size=(total, total))
+    information = 400 * (np.eye(total) + 0.1 * root @ root.T)
+    gradient = information @ (0.1 * generator.normal(size=total))
+    model = Model(labels)
+    before = model.prior_for(information)
+    logs, means, spreads = [], [], []
+    for shared, own, weight in zip(before.shared, before.own, before.weights, strict=True):
+        covariance = np.zeros((total, total))
+        for one, two in product(range(len(labels)), repeat=2):
+            if labels[one] == labels[two]:
+                block = (np.eye(sizes[one]) - 1 / sizes[one]) / (sizes[one] * (sizes[one] + 1))
+                spread = (shared + own * (one == two)) * block
+                covariance[starts[one] : starts[one + 1], starts[two] : starts[two + 1]] = spread
+        kept = np.linalg.inv(np.eye(total) + covariance @ information)
+        means.append(kept @ covariance @ gradient)
+        spreads.append(np.diag(kept @ covariance))
+        logs.append(np.log(weight) + 0.5 * gradient @ means[-1] + 0.5 * np.linalg.slogdet(kept)[1])
+    weights = np.exp(np.array(logs) - max(logs))
+    weights /= weights.sum()
+    mean = weights @ np.array(means)
+    posterior = model.posterior(before, gradient, information)
+    assert posterior.weights == pytest.approx(weights, abs=1e-9)
+    assert model.mean(posterior) - model.uniform == pytest.approx(mean, abs=1e-12)
+    variance = weights @ (np.array(spreads) + (np.array(means) - mean) ** 2)
+    assert model.variances(posterior, information) == pytest.approx(variance, abs=1e-12)
 
 
 def test_nothing_is_shared_where_nothing_can_be() -> None:
