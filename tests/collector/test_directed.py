@@ -1,4 +1,4 @@
-"""Copies that run one way: what they tell, by enumeration, and that they bet on nothing."""
+"""Directed copies: their information, by enumeration, and that it is nowhere below that of even fills."""
 
 import re
 from pathlib import Path

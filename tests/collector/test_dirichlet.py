@@ -1,5 +1,7 @@
 """The Dirichlet posterior, against averages over many draws from the prior."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from privtally.collector.estimate.dirichlet import (
     uniform,
 )
 from privtally.collector.estimate.inverse import zero_sum_basis
+from privtally.collector.estimate.pooled import Model
+from privtally.collector.estimate.prior import Dirichlet, Prior
 from privtally.exact.arrays import Floats
 
 DRAWS = 50_000
@@ -89,6 +93,21 @@ def test_a_fit_that_fails_is_said() -> None:
     """A likelihood sharper than floating point allows for."""
     basis = zero_sum_basis((4,))
     assert dirichlet_posterior(np.full(3, np.inf), np.eye(3), basis, (4,), uniform) is None
+    assert dirichlet_posterior(np.zeros(3), np.full((3, 3), -1e300), basis, (4,), uniform) is None
+
+
+def test_identical_attributes_have_the_posterior_of_one_with_all_the_information() -> None:
+    model, alone = Model([tuple("abc")] * 3), Model([tuple("abc")])
+    generator = np.random.default_rng(4)
+    gradient, information = 100 * generator.normal(size=9), np.diag(generator.uniform(300, 900, 9))
+    prior = Prior(np.zeros(1), np.zeros(1), np.full(1, 1e-9), {Dirichlet(sparse, shared=True): 1 - 1e-9})
+    single = replace(prior, dirichlet={Dirichlet(sparse, shared=False): 1 - 1e-9})
+    summed = gradient.reshape(3, 3).sum(axis=0), np.diag(np.diag(information).reshape(3, 3).sum(axis=0))
+    found, expected = model.posterior(prior, gradient, information), alone.posterior(single, *summed)
+    assert model.mean(found) == pytest.approx(np.tile(alone.mean(expected), 3), abs=1e-6)
+    assert model.variances(found, information) == pytest.approx(
+        np.tile(alone.variances(expected, summed[1]), 3), rel=1e-6
+    )
 
 
 def test_inside_it_changes_nothing() -> None:

@@ -34,7 +34,7 @@ WEIGHTS = np.array([0.584, 0.322, 0.094])
 
 STEP = 0.1
 SEEN = (np.arange(140) + 0.5) * STEP
-ANGLES = (np.arange(30) + 0.5) / 30 * np.pi
+ANGLES = (np.arange(20) + 0.5) / 20 * np.pi
 
 
 @dataclass(frozen=True)

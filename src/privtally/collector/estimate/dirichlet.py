@@ -58,7 +58,10 @@ def dirichlet_posterior(
 
     The log-likelihood is gradient · x − ½ xᵀ information x; the basis is orthonormal.
     """
-    found = _fit(gradient, information, basis, sizes, concentration)
+    try:
+        found = _fit(gradient, information, basis, sizes, concentration)
+    except np.linalg.LinAlgError:
+        return None
     if not (np.isfinite(found.log_evidence) and (np.diag(found.covariance) > 0).all()):
         return None
     # Without information the evidence is 0: subtracting what is found then removes the error of the fit.

@@ -46,6 +46,7 @@ def prior_for(grouped: Sequence["Group"]) -> Prior:
     several = len(own) > 0
     return prior(
         sum(len(group.members) for group in grouped),
+        len(grouped),
         Noise.of(total),
         Noise.of(shared) if several else None,
         Noise.of(own) if several else None,

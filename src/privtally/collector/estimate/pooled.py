@@ -115,9 +115,9 @@ class Model:
         common = self.shares > 0
         total = Noise.of(known)
         if common.all():
-            return prior(len(self.sizes), total, None, None, self.largest)
+            return prior(len(self.sizes), len(self.group_sizes), total, None, None, self.largest)
         shared, own = Noise.of((known * self.shares)[common]), Noise.of(known[~common])
-        return prior(len(self.sizes), total, shared, own, self.largest)
+        return prior(len(self.sizes), len(self.group_sizes), total, shared, own, self.largest)
 
     def is_determined(self, information: Floats) -> bool:
         """Whether reports with this information say something about every direction."""

@@ -19,9 +19,10 @@ STEP = 2.5
 STEPS_BELOW = 3
 """How many variances of the grid are between 0 and the noise."""
 HEAVY = 0.5
-"""λ has a density in proportion to λ to minus this power: more weight on small and on large variances."""
-ALIKE = 0.36
-"""The weight of no own component at all beside a shared one: identical attributes are averaged."""
+"""λ has a density in proportion to λ to minus this power: large differences are kept."""
+ALIKE, HALF_AS_ALIKE = 0.36, 1.5
+"""The weight of no own component at all beside a shared one, with many labels: identical attributes are averaged; and
+the number of directions between two attributes at which it is half of that: yes-or-no questions agree by chance."""
 AS_PUBLISHED = 0.3
 """The weight, in many directions, of no shared component and λ = 1 − 1/d: nearly uniform answers are shrunk as much as
 by the paper's estimator, with even fills 1/d of the unbiased one."""
@@ -59,7 +60,7 @@ class Prior:
 
     def with_dirichlet(self, largest: float) -> "Prior":
         """The same with Dirichlet distributions in place of the normal ones whose variance is nearest to theirs, where
-        attributes have only one of the two components.
+        attributes have only one of the two components; the uniform one first.
         """
         left, dirichlet = np.ones(len(self.own), dtype=bool), {}
         for shared, variances, others in ((False, self.own, self.shared), (True, self.shared, self.own)):
@@ -85,10 +86,11 @@ class Noise:
         return cls(len(information), 1 / max(float(np.mean(information)), NONE))
 
 
-def prior(attributes: int, total: Noise, shared: Noise | None, own: Noise | None, largest: float) -> Prior:
+def prior(attributes: int, groups: int, total: Noise, shared: Noise | None, own: Noise | None, largest: float) -> Prior:
     """The prior for this noise in all directions, in those of the shared component, and in those of the own one.
 
-    There is no shared component where no two attributes have the same labels. No variance is larger than `largest`.
+    Attributes with the same labels are a group; where every group is one attribute, there is no shared component. No
+    variance is larger than `largest`.
     """
     alone, alone_weights = variances(total.variance, largest)
     published = AS_PUBLISHED * max(0.0, 1 - 2 / total.directions) if total.variance <= largest else 0.0
@@ -102,8 +104,10 @@ def prior(attributes: int, total: Noise, shared: Noise | None, own: Noise | None
         return Prior(np.zeros(len(alone)), alone, alone_weights)
     common, common_weights = variances(shared.variance, largest)
     owns, own_weights = variances(own.variance, largest)
-    own_weights *= 1 - ALIKE
-    own_weights[0] += ALIKE
+    between_two = own.directions / (attributes - groups)
+    alike = ALIKE * between_two**2 / (between_two**2 + HALF_AS_ALIKE**2)
+    own_weights *= 1 - alike
+    own_weights[0] += alike
     both = (1 - published) * together * np.outer(common_weights, own_weights)
     return Prior(
         shared=np.concatenate([np.zeros(len(alone)), np.repeat(common, len(owns))]),
