@@ -93,7 +93,9 @@ def test_an_output_that_is_an_input_is_refused(program: Program, schema: Path, d
 
 
 @pytest.mark.parametrize("command", ["privatise", "tally"])
-@pytest.mark.parametrize(("content", "kind"), [(b"PAR1\x15", "Parquet"), (gzip.compress(b"x", mtime=0), "gzip")], ids=["Parquet", "gzip"])
+@pytest.mark.parametrize(
+    ("content", "kind"), [(b"PAR1\x15", "Parquet"), (gzip.compress(b"x", mtime=0), "gzip")], ids=["Parquet", "gzip"]
+)
 def test_files_of_other_kinds_are_named(program: Program, plan: Path, command: str, content: bytes, kind: str) -> None:
     Path("other").write_bytes(content)
     assert kind in refused(program, command, "-p", plan, "other", "-o", "x")
