@@ -21,6 +21,7 @@ from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats, Integers
 from privtally.mechanisms import Part
+from privtally.mechanisms.fills import Fill
 
 Score = tuple[Floats, Floats]
 """The gradient of the log-likelihood, and the information (minus its second derivative, on average or as seen)."""
@@ -84,10 +85,7 @@ class Weighed:
         if part.fill is not None and not part.silent:
             for (pivot,) in part.branches:
                 for other in part.others((pivot,)):
-                    table = part.filling((pivot,), other).push(np.eye(part.answers[pivot]))
-                    # Even fills, the most frequent ones, need no looking up.
-                    even = part.fill.even or bool(np.all(table == table[0, 0]))
-                    weights[:, pivot] *= table[0, 0] if even else table[codes[:, pivot], codes[:, other]]
+                    weights[:, pivot] *= _filled(part, part.fill, pivot, other, codes)
         return cls(np.where(answered, codes, 0) + starts, weights, asked)
 
     @property
@@ -117,6 +115,19 @@ class Weighed:
             np.put_along_axis(rows, piece.places, shares * np.sqrt(seen)[:, None], axis=1)
             information += rows.T @ rows
         return gradient, information
+
+
+def _filled(part: Part, fill: Fill, pivot: int, other: int, codes: Integers) -> Floats | float:
+    """The probability of the other attribute's code given the pivot's, in each sub-report or in all of them."""
+    filling = part.filling((pivot,), other)
+    given, filled = codes[:, pivot], codes[:, other]
+    if not fill.conditional:
+        row = filling.push(np.ones(1))
+        return row[0] if fill.even else row[filled]
+    if filling.scale is None:
+        return filling.push(np.eye(part.answers[pivot]))[given, filled]
+    same, differ = (float(filling.probability(0, code)) for code in (0, 1))
+    return same if same == differ else np.where(given == filled, same, differ)
 
 
 @lru_cache(maxsize=64)
