@@ -41,12 +41,12 @@ def kept_pairs(outputs: Sequence[int], parts: Mapping[tuple[int, ...], SubReport
     return [pair for pair in combinations(range(len(outputs)), 2) if pair not in covered]
 
 
-def pair_tables(places: Sequence[tuple[int, int]], outputs: Sequence[int], subs: SubReports) -> dict[Pair, Integers]:
-    """The pairwise tables of columns of sub-reports; `places` pairs each column with its attribute."""
+def pair_tables(part: Sequence[int], outputs: Sequence[int], subs: SubReports) -> dict[Pair, Integers]:
+    """The pairwise tables of the sub-reports of a part with these attributes."""
     tables = {}
-    for (column, one), (other, two) in combinations(sorted(places, key=lambda place: place[1]), 2):
+    for one, two in combinations(sorted(part), 2):
         shape = outputs[one], outputs[two]
-        cells = subs.codes[:, column] * shape[1] + subs.codes[:, other]
+        cells = subs.codes[:, part.index(one)] * shape[1] + subs.codes[:, part.index(two)]
         tables[one, two] = add_up(cells, subs.times, prod(shape)).reshape(shape)
     return tables
 

@@ -38,15 +38,13 @@ class Poisoning:
 
 def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
     """What a share of colluders can do to each attribute; None where its one-way counts do not determine it."""
-    found: dict[int, Poisoning | None] = {}
-    for part in mechanism.parts:
-        own = [frequencies[attribute] for attribute in part.attributes]
-        effects = _poison_part(part, own, share) if part.linear else [None] * len(own)
-        found |= dict(zip(part.attributes, effects, strict=True))
-    return [found[own] for own in range(mechanism.width)]
+    found = [_poison_part(part, [frequencies[own] for own in part.attributes], share) for part in mechanism.parts]
+    return [found[number][place] for number, place in mechanism.places]
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
+    if not part.linear:
+        return [None] * len(frequencies)
     inverse = inverse_of(part)
     honest = inverse.forward(frequencies)
     # Colluders all answer the same attribute; of the honest people only those who are asked do.
