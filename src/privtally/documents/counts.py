@@ -20,17 +20,7 @@ import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import (
-    MAX_PAIR_CELLS,
-    SUB_REPORT_LIMIT,
-    Pair,
-    SubReports,
-    add_up,
-    distinct,
-    kept_pairs,
-    pair_cells,
-    pair_tables,
-)
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT, Pair, SubReports, add_up, kept_pairs, merge, pair_tables
 from privtally.errors import CountsError
 from privtally.exact import wire
 from privtally.exact.arrays import Integers
@@ -74,14 +64,10 @@ class Counts:
             )
         attributes = tuple(map(np.add, self.attributes, other.attributes))
         limit = min(self.limit, other.limit)
-        parts: dict[tuple[int, ...], SubReports | None] = {}
-        for part, mine in self.parts.items():
-            yours = other.parts[part]
-            parts[part] = None
-            if mine is not None and yours is not None:
-                codes, times = np.concatenate([mine.codes, yours.codes]), np.concatenate([mine.times, yours.times])
-                both = distinct([self.outputs[own] for own in part], codes, times)
-                parts[part] = both if len(both) <= limit else None
+        parts = {
+            part: merge([self.outputs[own] for own in part], mine, other.parts[part], limit)
+            for part, mine in self.parts.items()
+        }
         pairs = {pair: self.pair_tables[pair] + other.pair_tables[pair] for pair in kept_pairs(self.outputs, parts)}
         return Counts(self.plan, self.reports + other.reports, attributes, parts, pairs, limit)
 
@@ -95,10 +81,9 @@ class Counts:
     def pair_tables(self) -> Mapping[Pair, Integers]:
         """How often each two codes of each two attributes were seen together; empty where nothing keeps that."""
         tables = dict(self.pairs)
-        if pair_cells(self.outputs) <= MAX_PAIR_CELLS:
-            for part, subs in self.parts.items():
-                if subs is not None:
-                    tables |= pair_tables(part, self.outputs, subs)
+        for part, subs in self.parts.items():
+            if subs is not None:
+                tables |= pair_tables(part, self.outputs, subs)
         return tables
 
     def agreements(self, one: int, two: int) -> Integers | None:
