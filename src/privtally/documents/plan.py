@@ -21,7 +21,6 @@ from privtally.schema import Schema
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 32.0
 MOST_ANSWERS = 1_000
 """The largest number of answers that a campaign may ask of one person."""
-MOST_PEOPLE = 2**53 - 1
 NONCE = re.compile(r"[0-9a-f]{32}")
 
 
@@ -180,5 +179,5 @@ def check_epsilon(epsilon: float) -> None:
 
 def check_people(people: int) -> None:
     """Refuse a number of people that no document can hold."""
-    if not 1 <= people <= MOST_PEOPLE:
-        raise PlanError(f"a number of people must be between 1 and {MOST_PEOPLE:,}, got {people}")
+    if not 1 <= people <= wire.MAX_INTEGER:
+        raise PlanError(f"a number of people must be between 1 and {wire.MAX_INTEGER:,}, got {people}")

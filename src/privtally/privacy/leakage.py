@@ -66,12 +66,8 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
         named += [pivot_guess] if part in choosing else []
         values.append(guesses)
         bits = None if bits is None or found is None else bits + found
-    return Leakage(
-        max(named, default=None),
-        blind,
-        tuple(values[number][place] for number, place in mechanism.places),
-        bits,
-    )
+    in_order = tuple(values[number][place] for number, place in mechanism.places)
+    return Leakage(max(named, default=None), blind, in_order, bits)
 
 
 _OfPart = tuple[Fraction, list[Guess], float | None]
@@ -85,7 +81,9 @@ def _open_part(part: Part, marginals: Marginals) -> _OfPart:
     for channel, marginal in zip(part.asked, marginals, strict=True):
         before = max(marginal)
         values.append(Guess(before, asked * _best_guess(channel, marginal) + (1 - asked) * before))
-        bits += float(asked) * _bits(channel, marginal)
+        # Every input's outputs have the same entropy.
+        noise = _entropy(channel.push(np.eye(1, channel.inputs)[0]))
+        bits += float(asked) * (_entropy(channel.push(np.array(marginal, dtype=float))) - noise)
     return Fraction(1), values, bits
 
 
@@ -97,15 +95,6 @@ def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
         inside = max((marginal[code] for code in channel.holders(output)), default=Fraction(0))
         total += max(inside * channel.same, anywhere)
     return total / channel.total
-
-
-def _bits(channel: Asked, marginal: Sequence[Fraction]) -> float:
-    """The mutual information of input and output: every input's outputs have the same entropy."""
-    given = np.array([float(chance) for chance in marginal])
-    inside = sum(len(channel.holders(output)) for output in range(channel.outputs)) // channel.inputs
-    weights = np.array([channel.same / channel.total, channel.other / channel.total])
-    many = np.array([inside, channel.outputs - inside])
-    return _entropy(channel.push(given)) + float((many * weights * np.log2(weights)).sum())
 
 
 def _hidden_part(part: Part, marginals: Marginals) -> _OfPart:

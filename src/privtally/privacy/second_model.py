@@ -185,7 +185,7 @@ def _weights(budget: Fraction, size: int) -> tuple[int, int]:
 
 
 def exp_of(power: Fraction) -> Decimal:
-    """E to a rational power, in the precision of the context."""
+    """The exponential function of a rational, in the precision of the context."""
     return (Decimal(power.numerator) / Decimal(power.denominator)).exp()
 
 
