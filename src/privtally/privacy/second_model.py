@@ -6,8 +6,9 @@ It shares no code with the mechanisms that it checks.
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 from math import prod
+from operator import mul
 from typing import Any
 
 from privtally.errors import PlanError
@@ -46,20 +47,15 @@ class PlanModel:
 
     def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The probability of a report given a record."""
-        return prod(
-            (
-                part.likelihood([record[own] for own in part.attributes], [report[own] for own in part.attributes])
-                for part in self.parts
-            ),
-            start=Fraction(1),
-        )
+        codes = [[(record[own], report[own]) for own in part.attributes] for part in self.parts]
+        return prod((part.likelihood(own) for part, own in zip(self.parts, codes, strict=True)), start=Fraction(1))
 
     def worst_ratios(self) -> list[Fraction] | None:
         """The largest ratio for 0, 1, … d differing attributes, or None if there is too much to try."""
         if any(part.states() > MOST_STATES for part in self.parts):
             return None
         alone = sorted((part.bound() for part in self.parts if part.size == 1), reverse=True)
-        best = [prod(alone[:many], start=Fraction(1)) for many in range(len(alone) + 1)]
+        best: list[Fraction] = [*accumulate(alone, mul, initial=Fraction(1))]
         for part in self.parts:
             if part.size > 1:
                 more = part.worst_ratios()
@@ -82,13 +78,13 @@ class _Mixture:
         self.kind: str = self.fill["kind"]
         require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
         self.weights = [_weights(budget / self.pivots, size) for size in sizes]
+        self.ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
         self.branches = list(combinations(range(self.size), self.pivots))
         self._check_fill()
 
     def bound(self) -> Fraction:
         """The largest product of the ratios of as many channels as a branch asks."""
-        ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
-        return prod(ratios[: self.pivots], start=Fraction(1))
+        return prod(self.ratios[: self.pivots], start=Fraction(1))
 
     def states(self) -> int:
         """How many ways there are to try."""
@@ -96,44 +92,32 @@ class _Mixture:
             return len(self.branches) * int(5**self.pivots)
         return int((1 if self.kind in ("none", "uniform") else prod(self.sizes)) * 5**self.size)
 
-    def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
-        """The probability of a sub-report given the part's codes of a record."""
+    def likelihood(self, codes: Sequence[tuple[int, int]]) -> Fraction:
+        """The probability of a sub-report given a record, both as the codes (record, report) of each attribute."""
         silent = self.kind == "silent"
-        codes = zip(record, report, self.sizes, strict=True)
-        require(all(0 <= x < size and 0 <= y < size + silent for x, y, size in codes), "a code is out of range")
-        return self._mix([x == y for x, y in zip(record, report, strict=True)], report)
+        fit = (0 <= x < size and 0 <= y < size + silent for (x, y), size in zip(codes, self.sizes, strict=True))
+        require(all(fit), "a code is out of range")
+        return self._mix([x == y for x, y in codes], [y for _, y in codes])
 
     def worst_ratios(self) -> list[Fraction]:
         """The largest ratio for 0, 1, … differing attributes."""
+        if self.kind == "silent":  # only the asked attributes count, whatever else differs
+            return [prod(self.ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
         worst = [Fraction(1)] + [Fraction(0)] * self.size
-        for report in self._reports():
+        alike = self.kind in ("none", "uniform")  # one sub-report stands for all
+        for report in product(*(range(1 if alike else size) for size in self.sizes)):
             chances = {agree: self._mix(agree, report) for agree in product((False, True), repeat=self.size)}
             for differing, one, two in self._ways():
                 if chances[one] > 0:
                     worst[differing] = max(worst[differing], chances[one] / chances[two])
-        return worst if self.kind != "silent" else self._silent_ratios()
-
-    def _silent_ratios(self) -> list[Fraction]:
-        """Only the asked attributes count, whatever else differs: as many of the largest ratios as may be asked."""
-        ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
-        return [prod(ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
-
-    def _reports(self) -> Iterator[tuple[int, ...]]:
-        if self.kind == "silent":
-            return
-        if self.kind in ("none", "uniform"):
-            yield (0,) * self.size  # all codes are alike
-            return
-        yield from product(*map(range, self.sizes))
+        return worst
 
     def _ways(self) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
         """How two records can agree with a sub-report: for each attribute the same, or different in some way."""
-        options = []
-        for size in self.sizes:
-            ways = [(0, False, False), (0, True, True), (1, True, False), (1, False, True)]
-            options.append([*ways, (1, False, False)] if size > 2 else ways)
-        for choice in product(*options):
-            yield sum(way[0] for way in choice), tuple(way[1] for way in choice), tuple(way[2] for way in choice)
+        ways = [(0, False, False), (0, True, True), (1, True, False), (1, False, True), (1, False, False)]
+        for choice in product(*(ways if size > 2 else ways[:4] for size in self.sizes)):
+            differing, one, two = zip(*choice, strict=True)
+            yield sum(differing), one, two
 
     def _mix(self, agree: Sequence[bool], report: Sequence[int]) -> Fraction:
         own = [
@@ -187,25 +171,26 @@ class _Mixture:
         for row, length in rows:
             require(len(row) == length, "a row of probabilities has the wrong length")
             exact = [Fraction(value) for value in row]
-            require(
-                all(0 <= value <= 1 and (value * UNIT).denominator == 1 for value in exact),
-                "a value is not a multiple of 2^-32 between 0 and 1",
-            )
+            multiples = all(0 <= value <= 1 and (value * UNIT).denominator == 1 for value in exact)
+            require(multiples, "a value is not a multiple of 2^-32 between 0 and 1")
             require(self.kind == "copy" or sum(exact) == 1, "a distribution does not sum to 1")
 
 
 def _weights(budget: Fraction, size: int) -> tuple[int, int]:
     """The two integer weights of randomized response, from the definition, with decimal arithmetic."""
-    with localcontext() as context:
-        context.prec = 150
-        power = (Decimal(budget.numerator) / Decimal(budget.denominator)).exp()
-        slack = Decimal(10) ** -120
-        other = _sure_floor(Decimal(WORDS) / (power + size - 1), slack)
-        return _sure_floor(power * other, slack), other
+    with localcontext(prec=150):
+        power = exp_of(budget)
+        other = _sure_floor(WORDS / (power + size - 1))
+        return _sure_floor(power * other), other
 
 
-def _sure_floor(value: Decimal, slack: Decimal) -> int:
-    margin = slack * (value + 1)
+def exp_of(power: Fraction) -> Decimal:
+    """The exponential function of a rational, in the precision of the context."""
+    return (Decimal(power.numerator) / Decimal(power.denominator)).exp()
+
+
+def _sure_floor(value: Decimal) -> int:
+    margin = (value + 1) * Decimal("1e-120")
     low, high = int(value - margin), int(value + margin)
     require(low == high, "a weight is too close to call")
     return low
