@@ -1,16 +1,12 @@
 """privatise, tally: answers -> reports -> counts."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from privtally.cli.console import beside, err, file_size, print_json, progress
+from privtally.cli.console import beside, err, file_size, print_json, progress, say_ignored
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
-
-if TYPE_CHECKING:
-    from privtally.schema import Records
 
 
 def privatise(
@@ -37,28 +33,18 @@ def privatise(
     check_output(output, [data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
-    written = 0
-
-    def lines(batches: "Iterable[Records]") -> Iterator[bytes]:
-        nonlocal written
-        for records in batches:
-            for report in respond_many(the_plan, records, source):
-                yield report.dump() + b"\n"
-            written += len(records)
-
     with open_table(data, the_plan.schema) as table:
-        if table.ignored:
-            err.print(table.say_ignored())
+        say_ignored(table)
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
-            by_row = lines(table.batches(advance))
-            file.writelines(by_row if keep_order else in_order(by_row))
-    out = beside(output)
+            batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
+            lines = (report.dump() + b"\n" for reports in batches for report in reports)
+            for written, line in enumerate(lines if keep_order else in_order(lines), start=1):  # noqa: B007
+                file.write(line)
+    result = {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
     if json:
-        print_json(
-            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}, out
-        )
+        print_json(result, beside(output))
     else:
-        out.print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
+        beside(output).print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
 
 
 def tally(
@@ -85,21 +71,11 @@ def tally(
             raise ReportError(f"{files.place}: {fault}") from None
     counts = result.counts
     write_bytes(output, counts.dump())
-    out = beside(output)
     if json:
-        print_json(
-            {
-                "output": str(output),
-                "plan": the_plan.digest,
-                "reports": counts.reports,
-                "repeated": result.repeated,
-                "conflicting": result.conflicting,
-                "kept": counts.detail,
-            },
-            out,
-        )
+        found = {"reports": counts.reports, "repeated": result.repeated, "conflicting": result.conflicting}
+        print_json({"output": str(output), "plan": the_plan.digest, **found, "kept": counts.detail}, beside(output))
     else:
-        out.print(
+        beside(output).print(
             f"{output}: {counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; "
             f"kept {counts.detail}"
         )

@@ -1,21 +1,17 @@
 """design, learn, show: the documents of a campaign."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privtally.cli.console import beside, busy, err, out, print_json
-from privtally.cli.options import (
-    EpsilonOption,
-    GuessOption,
-    JsonFlag,
-    MechanismOption,
-    PhaseOption,
-    RuleOption,
-    check_learning_options,
-)
+from privtally.cli import options
+from privtally.cli.console import beside, err, out, print_json
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, PhaseOption, RuleOption
 from privtally.names import MAX_PIVOT_GUESS
+
+if TYPE_CHECKING:
+    from privtally.documents.plan import Plan
 
 
 def design(
@@ -26,18 +22,11 @@ def design(
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
-    from privtally.cli import words
     from privtally.documents.plan import design
-    from privtally.files import check_output, read_schema, write_bytes
+    from privtally.files import check_output, read_schema
 
     check_output(output, [schema])
-    plan = design(read_schema(schema), epsilon, mechanism)
-    write_bytes(output, plan.dump())
-    out = beside(output)
-    if json:
-        print_json({"output": str(output), **words.summary(plan)}, out)
-    else:
-        out.print(f"{output}: {words.headline(plan)}")
+    _write_plan(design(read_schema(schema), epsilon, mechanism), output, json=json)
 
 
 def learn(
@@ -47,35 +36,26 @@ def learn(
     rule: RuleOption = "robust",
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     people: Annotated[
-        int | None,
-        typer.Option("--people", help="How many people the next phase will ask; nine times the first's if not given."),
+        int | None, typer.Option(help="How many people the next phase will ask; nine times the first's if not given.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write the next phase's plan, learned from the counts of all earlier phases."""
-    from privtally.cli import words
     from privtally.collector.learn import learn
-    from privtally.files import check_output, read_history, write_bytes
+    from privtally.files import check_output, read_history
 
     check_output(output, phase)
     history = read_history(phase)
-    check_learning_options(context, history[0][0].mechanism, rule)
-    with busy("Learning"):
+    options.check_learning(context, history[0][0].mechanism, rule)
+    with err.status("Learning"):
         plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
-    write_bytes(output, plan.dump())
+    _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
-    out = beside(output)
-    if json:
-        print_json({"output": str(output), **words.summary(plan)}, out)
-    else:
-        out.print(f"{output}: {words.headline(plan)}")
-        words.print_learned(plan, out)
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plan, counts or an estimate.")],
-    json: JsonFlag = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plan, counts or an estimate.")], json: JsonFlag = False
 ) -> None:
     """Say in words what a plan, counts or an estimate holds."""
     from privtally.cli import words
@@ -86,3 +66,16 @@ def show(
         print_json(words.summary(document))
     else:
         words.describe(document, out)
+
+
+def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
+    from privtally.cli import words
+    from privtally.files import write_bytes
+
+    write_bytes(output, plan.dump())
+    out = beside(output)
+    if json:
+        print_json({"output": str(output), **words.summary(plan)}, out)
+    else:
+        out.print(f"{output}: {words.headline(plan)}")
+        words.print_learned(plan, out)

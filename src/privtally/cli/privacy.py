@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privtally.cli.console import busy, err, out, print_json
+from privtally.cli.console import err, out, print_json
 from privtally.cli.options import JsonFlag
 from privtally.errors import DocumentError
 
@@ -16,12 +16,10 @@ def audit(
     ],
     frequencies: Annotated[
         Path | None,
-        typer.Option(
-            "--frequencies", help="An estimate: what an observer knows; all answers equally frequent if not given."
-        ),
+        typer.Option(help="An estimate: what an observer knows; all answers equally frequent if not given."),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", help="Also write a certificate of the one plan to this file.")
+        Path | None, typer.Option(help="Also write a certificate of the one plan to this file.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -40,7 +38,7 @@ def audit(
         with naming(frequencies):
             estimate = load_estimate(read_bytes(frequencies, MOST_TABLE_BYTES))
         known = {name: attribute.frequencies for name, attribute in estimate.attributes.items()}
-    with busy("Auditing"):
+    with err.status("Auditing"):
         result = audit_campaign(the_plans, known)
         if certificate is not None:
             write_bytes(certificate, dump_certificate(certify(the_plans[0])))

@@ -49,18 +49,14 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "parts": msgspec.to_builtins(document.parts),
             }
         case Counts():
-            return {
-                "kind": "counts",
-                "plan": document.plan,
-                "reports": document.reports,
-                "attributes": [tally.tolist() for tally in document.attributes],
-                "kept": document.detail,
-            }
+            counts = [tally.tolist() for tally in document.attributes]
+            found = {"plan": document.plan, "reports": document.reports, "attributes": counts}
+            return {"kind": "counts", **found, "kept": document.detail}
         case Estimate():
             return {"kind": "estimate", **document.body()}
 
 
-def describe(document: Plan | Counts | Estimate, console: Console) -> None:
+def describe(document: Plan | Counts | Estimate | PairEstimate, console: Console) -> None:
     """Print a document in words."""
     match document:
         case Plan():
@@ -69,16 +65,17 @@ def describe(document: Plan | Counts | Estimate, console: Console) -> None:
             _describe_counts(document, console)
         case Estimate():
             print_estimate(document, console)
+        case PairEstimate():
+            print_pair(document, console)
 
 
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
     console.print(NAMED[plan.mechanism].title)
-    console.print(
-        f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by its integer weights: ε = {_realised(plan)}."
-    )
-    table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     mechanism = plan.sampler
+    realised = log_floor(mechanism.ratio)
+    console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
+    table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
         kept = part.asked[place].same / part.asked[place].total
@@ -90,7 +87,11 @@ def _describe_plan(plan: Plan, console: Console) -> None:
             names = [plan.schema.names[own] for own in part.attributes]
             console.print(Text(f"Of {_list(names)}, {part.pivots} chosen at random; the others are {part.fill.title}."))
             if isinstance(part.fill, CopyFill):
-                _print_matrix(names, part.fill.probability, console)
+                console.print("Probability that another answer copies the chosen one")
+                copies = [[f"{value:.3f}" for value in row] for row in part.fill.probability]
+                for own, row in enumerate(copies):
+                    row[own] = ""
+                _print_blocks("chosen \\ other", names, names, copies, console)
     print_learned(plan, console)
 
 
@@ -109,36 +110,25 @@ def print_learned(plan: Plan, console: Console) -> None:
         )
 
 
-def _realised(plan: Plan) -> str:
-    return str(log_floor(plan.sampler.ratio))
-
-
-def _print_matrix(names: Sequence[str], matrix: Sequence[Sequence[float]], console: Console) -> None:
-    console.print("Probability that another answer copies the chosen one")
-    cells = [
-        ["" if other == own else f"{value:.3f}" for other, value in enumerate(row)] for own, row in enumerate(matrix)
-    ]
-    _print_blocks("chosen \\ other", names, names, cells, console)
-
-
 def _print_blocks(
     corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], console: Console
 ) -> None:
     """Print a table in blocks of columns, as many as fit the console beside each other, so that no cell is cut."""
+    most = min(len(columns), MOST_ROWS)
     widths = [
         max(min(cell_len(name), HEADER_WIDTH), *map(cell_len, column)) + 3
         for name, column in zip(columns, zip(*cells, strict=True), strict=True)
     ]
     names = min(max(map(cell_len, [corner, *rows])), 2 * HEADER_WIDTH)
     start = 0
-    while start < min(len(columns), MOST_ROWS):
+    while start < most:
         end = start + 1
-        while end < min(len(columns), MOST_ROWS) and names + 4 + sum(widths[start : end + 1]) <= console.width:
+        while end < most and names + 4 + sum(widths[start : end + 1]) <= console.width:
             end += 1
         table = Table(Column(Text(corner), width=names, overflow="fold"))
         for name, width in zip(columns[start:end], widths[start:end], strict=True):
             table.add_column(Text(name), justify="right", width=width - 3, overflow="fold")
-        for name, row in list(zip(rows, cells, strict=True))[:MOST_ROWS]:
+        for name, row in zip(rows[:MOST_ROWS], cells, strict=False):
             table.add_row(Text(name), *row[start:end])
         console.print(table)
         start = end
@@ -157,9 +147,9 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
     """Print an estimate as a table with bars, next to the truth if that is known."""
-    phases = estimate.provenance.phases
-    reports = " + ".join(f"{phase.reports:,}" for phase in phases)
-    how = f"{estimate.provenance.mechanism}, ε = {phases[0].epsilon:g}, method {estimate.method}"
+    provenance = estimate.provenance
+    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
+    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
     console.print(f"{reports} private reports, {how}")
     bars = console.width >= LEAST_WIDTH + (0 if truth is None else 10)
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
