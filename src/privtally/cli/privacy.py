@@ -25,7 +25,7 @@ def audit(
 ) -> None:
     """Say exactly what a report gives away."""
     from privtally.documents.estimate import load_estimate
-    from privtally.files import MOST_TABLE_BYTES, check_output, naming, read_bytes, read_plan, write_bytes
+    from privtally.files import MOST_TABLE_BYTES, check_output, read, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
     from privtally.privacy.certificate import certify, dump_certificate
 
@@ -35,8 +35,7 @@ def audit(
     the_plans = [read_plan(path) for path in plans]
     known = None
     if frequencies is not None:
-        with naming(frequencies):
-            estimate = load_estimate(read_bytes(frequencies, MOST_TABLE_BYTES))
+        estimate = read(frequencies, load_estimate, MOST_TABLE_BYTES)
         known = {name: attribute.frequencies for name, attribute in estimate.attributes.items()}
     with err.status("Auditing"):
         result = audit_campaign(the_plans, known)

@@ -1,6 +1,6 @@
 """The participant's side, and the only module that turns answers into reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +21,7 @@ def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
     missing = [name for name in schema.names if name not in answers]
     if missing:
         raise RecordError(f"no answer for {', '.join(repr(name) for name in missing)}")
-    return Record(tuple(codes_of(schema, [answers[name] for name in schema.names])))
-
-
-def codes_of(schema: Schema, labels: Sequence[str]) -> list[int]:
-    """Raw codes of labels in the schema's order."""
-    try:
-        return [attribute.code_of[label] for attribute, label in zip(schema.attributes, labels, strict=True)]
-    except KeyError:
-        pairs = zip(schema.attributes, labels, strict=True)
-        wrong = next(attribute for attribute, label in pairs if label not in attribute.code_of)
-    raise RecordError(f"attribute '{wrong.name}' has a value that is none of its {wrong.size} declared labels")
+    return Record(tuple(schema.codes_of([answers[name] for name in schema.names])))
 
 
 def respond(
