@@ -56,7 +56,11 @@ def run_campaign(
     plan = design(records.schema, epsilon, mechanism, source=source)
     if not NAMED[mechanism].learns:
         return Job([_collect(plan, records, source)])
-    first_people, second_people = _split(records, phase1_people(len(records), phase1_share), source)
+    people = phase1_people(len(records), phase1_share)
+    order = np.argsort(source.words(len(records)), kind="stable")
+    first_people, second_people = (
+        Records(records.schema, records.codes[np.sort(rows)]) for rows in (order[:people], order[people:])
+    )
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
     following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess)
@@ -66,13 +70,6 @@ def run_campaign(
 def _collect(plan: Plan, records: Records, source: Source) -> JobPhase:
     reports = respond_many(plan, records, source)
     return JobPhase(plan, reports, count(plan, reports.codes))
-
-
-def _split(records: Records, people: int, source: Source) -> tuple[Records, Records]:
-    """So many of the records, chosen at random, and the rest."""
-    order = np.argsort(source.words(len(records)), kind="stable")
-    first, second = np.sort(order[:people]), np.sort(order[people:])
-    return Records(records.schema, records.codes[first]), Records(records.schema, records.codes[second])
 
 
 def write_job(job: Job, result: Estimate, directory: Path, advance: Advance = silently) -> None:

@@ -136,12 +136,13 @@ def compare(
     chosen = variants(the_mechanisms)
     with progress("Comparing", len(chosen) * len(budgets)) as advance:
         rows = lab.compare(study, chosen, budgets, the_methods, workers=workers or os.cpu_count() or 1, advance=advance)
+    table = [row.body() for row in rows]
     if plot is not None:
-        write_picture(draw_comparison(rows), plot)
+        write_picture(draw_comparison(table), plot)
     for mechanism in dict.fromkeys(row.mechanism for row in rows if row.without_answer):
         err.print(f"In some runs of {mechanism} nothing could be estimated; there all labels were taken to be alike.")
     if json:
-        print_json([row.body() for row in rows])
+        print_json(table)
     else:
         _print_comparison(rows, study.people, runs)
 

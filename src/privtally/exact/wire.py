@@ -22,8 +22,6 @@ from privtally.errors import PrivtallyError
 
 T = TypeVar("T")
 
-
-DIGEST = re.compile(r"[0-9a-f]{64}")
 _PATH = re.compile(r"[^{\[\n]{1,4096}\.(?:json|toml|ndjson)", re.IGNORECASE)
 
 MAX_INTEGER = 2**53 - 1
@@ -77,9 +75,7 @@ def refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError]
     """What `read` returns if it is of the right kind; anything else, and any fault on the way, becomes `error`."""
     try:
         value = read()
-    except msgspec.ValidationError as fault:
-        raise error(f"{what} is refused: {fault}") from None
-    except _NotInDocumentsError as fault:
+    except (msgspec.ValidationError, _NotInDocumentsError) as fault:
         raise error(f"{what} is refused: {fault}") from None
     except (msgspec.DecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as fault:
         raise error(f"{what} is not well-formed (is it truncated?): {fault}") from None
@@ -109,7 +105,7 @@ def _bounded(digits: str) -> int:
 
 def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
     """Refuse what is not a SHA-256 in lower-case hexadecimal."""
-    if not DIGEST.fullmatch(text):
+    if not re.fullmatch("[0-9a-f]{64}", text):
         raise error(f"{what} must be a SHA-256 digest, 64 lower-case hexadecimal digits")
 
 
@@ -157,12 +153,8 @@ def number(value: float) -> str:
         return "0"
     if 1e-4 <= abs(value) < 1e16:  # here Python writes the same digits, and at most ".0" too much
         return repr(value).removesuffix(".0")
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    point = len(digits) + exponent
-    if -6 < point <= 21:
-        text = format(Decimal((sign, digits, exponent)), "f")
-    else:
-        head, tail = str(digits[0]), "".join(map(str, digits[1:]))
-        text = ("-" if sign else "") + head + ("." + tail if tail else "") + f"e{point - 1:+d}"
-    return text
+    exact = Decimal(repr(value)).normalize()
+    if -7 < exact.adjusted() < 21:
+        return format(exact, "f")
+    mantissa = f"{exact:e}".partition("e")[0]
+    return f"{mantissa}e{exact.adjusted():+d}"

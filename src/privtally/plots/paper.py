@@ -1,5 +1,6 @@
 """The paper's results -> figures; a method has the same colour, line and marker everywhere. Needs the extra `plot`."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLES = {
-    "SPL": MECHANISM_STYLES["spl"],
-    "RS+FD": MECHANISM_STYLES["rs-fd"],
-    "RS+RFD": MECHANISM_STYLES["rs-rfd"],
-    "Corr-RR": MECHANISM_STYLES["corr-rr"],
-}
 LINE_STYLES: Sequence[Mapping[str, Any]] = (
     {"color": "#000000", "linestyle": "-"},
     {"color": "#0072b2", "linestyle": "--"},
@@ -71,27 +66,13 @@ def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
 
 
 def _draw_method(axes: "Axes", method: str, points: Sequence[Point], beside: float) -> None:
-    style = STYLES[method]
-    axes.errorbar(
-        [point.x + beside for point in points],
-        [point.mse for point in points],
-        yerr=[2 * (point.standard_error or 0) for point in points],
-        markersize=5,
-        capsize=2,
-        linewidth=1.3,
-        label=method,
-        **style,
-    )
-    known = [(point.x + beside, point.published) for point in points if point.published is not None]
-    if known:
-        axes.plot(
-            *zip(*known, strict=True),
-            linestyle="none",
-            marker=style["marker"],
-            markersize=9,
-            markerfacecolor="none",
-            markeredgecolor=style["color"],
-        )
+    style = dict(MECHANISM_STYLES[method.lower().replace("+", "-")])
+    x = [point.x + beside for point in points]
+    spread = [2 * (point.standard_error or 0) for point in points]
+    look: dict[str, Any] = {"markersize": 5, "capsize": 2, "linewidth": 1.3, "label": method}
+    axes.errorbar(x, [point.mse for point in points], yerr=spread, **look, **style)
+    published = [math.nan if point.published is None else point.published for point in points]
+    axes.plot(x, published, **{**style, "linestyle": "none", "markersize": 9, "markerfacecolor": "none"})
 
 
 def draw_lines(
