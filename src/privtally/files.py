@@ -82,7 +82,7 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
     Links are followed and an existing file keeps its mode. Devices, pipes and standard output (also as `-`) cannot take
     a name, so they are written as they are.
     """
-    descriptor = _standard_descriptor(path)
+    descriptor = standard_descriptor(path)
     try:
         if descriptor is not None:
             opened: AbstractContextManager[BinaryIO] = os.fdopen(os.dup(descriptor), "wb")
@@ -99,15 +99,10 @@ def is_stream(path: Path) -> bool:
     mode = 0
     with suppress(OSError):  # there is no such file
         mode = path.stat().st_mode
-    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or _standard_descriptor(path) is not None
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or standard_descriptor(path) is not None
 
 
-def is_standard_output(path: Path | None) -> bool:
-    """Whether a path means standard output, by whatever name."""
-    return path is not None and _standard_descriptor(path) == 1
-
-
-def _standard_descriptor(path: Path) -> int | None:
+def standard_descriptor(path: Path) -> int | None:
     """1 or 2 where the path means standard output or standard error."""
     if path == STANDARD:
         return 1

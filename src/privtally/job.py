@@ -80,10 +80,8 @@ def write_job(job: Job, result: Estimate, directory: Path, advance: Advance = si
         write_bytes(directory / f"plan-{number}.json", phase.plan.dump())
         write_bytes(directory / f"counts-{number}.json", phase.counts.dump())
         with write_whole(directory / f"reports-{number}.ndjson") as file:
-            for report in phase.reports:
-                file.write(report.dump() + b"\n")
-                done += 1
-                if done % 10_000 == 0:
-                    advance(done)
+            file.writelines(report.dump() + b"\n" for report in phase.reports)
+        done += len(phase.reports)
+        advance(done)
     write_bytes(directory / "estimate.json", result.dump())
     write_bytes(directory / "estimate.csv", result.to_csv())

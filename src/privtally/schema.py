@@ -38,12 +38,10 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @property
     def size(self) -> int:
-        """The number of labels."""
         return len(self.labels)
 
     @cached_property
     def code_of(self) -> Mapping[str, int]:
-        """Each label's code."""
         return {label: code for code, label in enumerate(self.labels)}
 
 
@@ -100,12 +98,10 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes' names, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The attributes' numbers of labels, in order."""
         return tuple(attribute.size for attribute in self.attributes)
 
 

@@ -11,7 +11,7 @@ import io
 import signal
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,6 @@ REFUSED, DEFECT, TERMINATED = 2, 70, 143
 
 app = typer.Typer(
     name="privtally",
-    help="Ask many questions, learn the totals, never the answers.",
     no_args_is_help=True,
     # Typer's own tracebacks print local variables, and those can be somebody's answers.
     pretty_exceptions_enable=False,
@@ -32,7 +31,7 @@ app = typer.Typer(
 )
 
 
-def _version(*, wanted: bool) -> None:
+def _version(wanted: Any) -> None:
     if wanted:
         typer.echo(SOFTWARE)
         raise typer.Exit
@@ -40,29 +39,17 @@ def _version(*, wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[  # typer hands it to the callback
-        bool,
-        typer.Option(
-            "--version", callback=lambda value: _version(wanted=value), is_eager=True, help="Say which version this is."
-        ),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """Ask many questions, learn the totals, never the answers."""
 
 
-app.command()(whole.demo)
-app.command()(whole.run)
-app.command()(documents.design)
-app.command()(collect.privatise)
-app.command()(collect.tally)
-app.command(cls=PhaseOptions)(documents.learn)
-app.command(cls=PhaseOptions)(results.estimate)
-app.command()(documents.show)
-app.command()(privacy.audit)
-app.command()(privacy.verify)
-app.command()(experiments.compare)
-app.command()(advice.advise)
-app.command()(experiments.reproduce)
+STEPS = (whole.demo, whole.run, documents.design, collect.privatise, collect.tally, documents.learn, results.estimate)
+INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
+for command in STEPS + INSIGHT:
+    app.command(cls=PhaseOptions)(command)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from privtally.cli.console import beside, err, file_size, print_json, progress, say_ignored
+from privtally.cli.console import beside, err, file_size, print_json, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
 
 
@@ -34,7 +34,8 @@ def privatise(
     the_plan = read_plan(plan)
     source = Stream.from_system()
     with open_table(data, the_plan.schema) as table:
-        say_ignored(table)
+        if table.ignored:
+            err.print(table.say_ignored())
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
             batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
             lines = (report.dump() + b"\n" for reports in batches for report in reports)

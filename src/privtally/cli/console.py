@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from privtally.schema import Records, Schema
-    from privtally.tables.csv_table import CsvTable
 
 out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -19,9 +18,9 @@ err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap
 
 def beside(output: Path | None) -> Console:
     """Where a command speaks: standard error if what it writes takes standard output."""
-    from privtally.files import is_standard_output
+    from privtally.files import standard_descriptor
 
-    return err if is_standard_output(output) else out
+    return out if output is None or standard_descriptor(output) != 1 else err
 
 
 def print_json(value: Any, console: Console = out) -> None:
@@ -58,14 +57,9 @@ def read_answers(path: Path, schema: "Schema") -> "Records":
     from privtally.tables.csv_table import open_table
 
     with open_table(path, schema) as table, progress("Reading", file_size(path)) as advance:
-        say_ignored(table)
+        if table.ignored:
+            err.print(table.say_ignored())
         return table.read_all(advance)
-
-
-def say_ignored(table: "CsvTable") -> None:
-    """Say which columns of a table are ignored, if any."""
-    if table.ignored:
-        err.print(table.say_ignored())
 
 
 def write_picture(figure: "Figure", path: Path) -> None:

@@ -55,15 +55,8 @@ def reproduce(
     except OSError as fault:
         raise DocumentError(f"cannot write {output}: {fault.strerror}") from None
     with progress("Simulating", lab.point_count(chosen)) as advance:
-        results = lab.reproduce(
-            chosen,
-            conventions,
-            runs=runs,
-            seed=seed,
-            directory=directory,
-            workers=workers or os.cpu_count() or 1,
-            advance=advance,
-        )
+        how = {"runs": runs, "seed": seed, "workers": workers or os.cpu_count() or 1}
+        results = lab.reproduce(chosen, conventions, directory=directory, advance=advance, **how)
     others = [name for name in chosen if name in lab.OTHER_IDS]
     with progress("Drawing", len(chosen)) as advance:
         for done, name in enumerate(others, start=1):

@@ -76,10 +76,9 @@ def check_learning(context: typer.Context, mechanism: MechanismName, rule: Rule)
 
 
 class PhaseOptions(TyperCommand):
-    """A command whose option --phase takes two files each time; typer knows only options that take one."""
+    """A command that reads `--phase PLAN COUNTS` as `--phase PLAN --phase COUNTS`, as typer's options take one file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read `--phase PLAN COUNTS` as `--phase PLAN --phase COUNTS`."""
         spread: list[str] = []
         rest = iter(args)
         for word in rest:

@@ -18,10 +18,6 @@ from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill
 
-BAR_WIDTH = 30
-"""A bar of 100 % is as wide as this, or narrower where the console is."""
-LEAST_WIDTH = 60
-"""A narrower console has no room for bars; the truth takes ten columns more."""
 MOST_ROWS = 40
 HEADER_WIDTH = 16
 """Names and labels above a column are folded to this width."""
@@ -114,24 +110,18 @@ def _print_blocks(
     corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], console: Console
 ) -> None:
     """Print a table in blocks of columns, as many as fit the console beside each other, so that no cell is cut."""
-    most = min(len(columns), MOST_ROWS)
-    widths = [
-        max(min(cell_len(name), HEADER_WIDTH), *map(cell_len, column)) + 3
-        for name, column in zip(columns, zip(*cells, strict=True), strict=True)
-    ]
     names = min(max(map(cell_len, [corner, *rows])), 2 * HEADER_WIDTH)
-    start = 0
-    while start < most:
-        end = start + 1
-        while end < most and names + 4 + sum(widths[start : end + 1]) <= console.width:
-            end += 1
+    widest = max(cell_len(cell) for row in cells for cell in row)
+    width = max(widest, min(max(map(cell_len, columns)), HEADER_WIDTH))
+    step = max((console.width - names - 4) // (width + 3), 1)
+    for start in range(0, min(len(columns), MOST_ROWS), step):
+        block = slice(start, min(start + step, MOST_ROWS))
         table = Table(Column(Text(corner), width=names, overflow="fold"))
-        for name, width in zip(columns[start:end], widths[start:end], strict=True):
-            table.add_column(Text(name), justify="right", width=width - 3, overflow="fold")
+        for name in columns[block]:
+            table.add_column(Text(name), justify="right", width=width, overflow="fold")
         for name, row in zip(rows[:MOST_ROWS], cells, strict=False):
-            table.add_row(Text(name), *row[start:end])
+            table.add_row(Text(name), *row[block])
         console.print(table)
-        start = end
     if max(len(rows), len(columns)) > MOST_ROWS:
         console.print(f"Only the first {MOST_ROWS} of {max(len(rows), len(columns)):,} are shown; --json has all.")
 
@@ -151,10 +141,10 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
     how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
     console.print(f"{reports} private reports, {how}")
-    bars = console.width >= LEAST_WIDTH + (0 if truth is None else 10)
+    bars = console.width >= (60 if truth is None else 70)  # a narrower console has no room for them
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
     if bars:
-        table.add_column("", min_width=6, max_width=BAR_WIDTH)
+        table.add_column("", min_width=6, max_width=30)
     table.add_column("estimate", justify="right", no_wrap=True)
     intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
     table.add_column("95 %" if intervals else "± s.e.", justify="right", no_wrap=True)

@@ -39,8 +39,7 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
                 xerr=[2 * (row["standard_error"] or 0) for row in mine],
                 **{"linestyle": "none", "markersize": 6, "label": method, **METHOD_MARKERS[method]},
             )
-        axes.set_xscale("log")
-        axes.set_xlabel("mean squared error")
+        axes.set(xscale="log", xlabel="mean squared error")
         axes.set_title(f"ε = {epsilon:g}", fontsize=10)
         plain_axes(axes)
     panels[0].set_yticks(range(len(names)), names)

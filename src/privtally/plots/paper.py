@@ -50,10 +50,8 @@ def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
         for place, (method, points) in enumerate(panel.points.items()):
             # A little beside one another, so that equal errors do not hide each other.
             _draw_method(axes, method, points, (place - len(panel.points) / 2 + 0.5) * step)
-        axes.set_yscale("log")
-        axes.set_xticks(panel.ticks)
+        axes.set(yscale="log", xticks=panel.ticks, xlabel=panel.x_label)
         axes.set_xticks([], minor=True)
-        axes.set_xlabel(panel.x_label)
         axes.set_title(panel.title, fontsize=10)
         plain_axes(axes)
         axes.grid(which="minor", axis="y", color="#eeeeee", linewidth=0.4)
@@ -85,8 +83,7 @@ def draw_lines(
     axes = figure.subplots()
     for (label, values), style in zip(lines.items(), LINE_STYLES, strict=False):
         axes.plot(x, values, label=label, linewidth=1.5, **style)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    axes.set(xlabel=x_label, ylabel=y_label)
     axes.set_title(title, fontsize=11)
     plain_axes(axes)
     legend_below(figure, axes)
@@ -101,8 +98,7 @@ def draw_bars(title: str, bars: Mapping[str, Sequence[float]]) -> "Figure":
     all_axes = figure.subplots(1, len(bars), squeeze=False, sharey=True)[0]
     for axes, (name, values) in zip(all_axes, bars.items(), strict=True):
         axes.bar(range(len(values)), values, color="#0072b2", alpha=0.7)
-        axes.set_xticks(range(len(values)))
-        axes.set_xlabel(f"code of {name}")
+        axes.set(xticks=range(len(values)), xlabel=f"code of {name}")
         axes.spines[["top", "right"]].set_visible(False)
     all_axes[0].set_ylabel("relative frequency")
     figure.suptitle(title, fontsize=11)

@@ -26,14 +26,12 @@ def in_order(lines: Iterable[bytes], lines_a_run: int = LINES_A_RUN, most_runs: 
     rest = iter(lines)
     runs: list[IO[bytes]] = []
     try:
-        run = sorted(islice(rest, lines_a_run))
-        while len(run) == lines_a_run:  # more lines may follow
+        while len(run := sorted(islice(rest, lines_a_run))) == lines_a_run:  # more lines may follow
             runs.append(_stored(run))
             if len(runs) == most_runs:
                 merged = _stored(heapq.merge(*runs))
                 _close(runs)
                 runs = [merged]
-            run = sorted(islice(rest, lines_a_run))
         yield from heapq.merge(run, *runs)
     finally:
         _close(runs)
