@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from privtally.cli.console import out, print_json, read_answers, write_picture
 from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, SchemaOption, check_users
@@ -17,18 +17,12 @@ if TYPE_CHECKING:
 
 def advise(
     schema: SchemaOption,
-    users: Annotated[int, typer.Option(help="How many people will be asked.", callback=check_users)],
+    users: Annotated[int, Option(help="How many people will be asked.", callback=check_users)],
     epsilon: EpsilonOption,
-    pilot: Annotated[
-        Path | None, typer.Option(help="Answers like those expected; a stated prior if not given.")
-    ] = None,
+    pilot: Annotated[Path | None, Option(help="Answers like those expected; a stated prior if not given.")] = None,
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
-    want_error: Annotated[
-        float | None, typer.Option(help="Say how many people or which budget this error needs.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Also draw errors against the budget and the pivot's secrecy.")
-    ] = None,
+    want_error: Annotated[float | None, Option(help="Say how many people or which budget this error needs.")] = None,
+    plot: Annotated[Path | None, Option(help="Also draw errors against the budget and the pivot's secrecy.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Recommend a campaign: what error to expect of every mechanism, and what a wanted error would take."""
@@ -65,11 +59,8 @@ def advise(
         "prior": PRIOR if pilot is None else "the pilot data",
     }
     if want_error is not None:
-        result["wanted"] = {
-            "error": want_error,
-            "users": adviser.people_for(want_error, question),
-            "epsilon": adviser.budget_for(want_error, question),
-        }
+        people, budget = adviser.people_for(want_error, question), adviser.budget_for(want_error, question)
+        result["wanted"] = {"error": want_error, "users": people, "epsilon": budget}
     if plot is not None:
         write_picture(draw_advice(adviser.by_budget(question), adviser.by_secrecy(question), epsilon), plot)
     if json:
@@ -95,11 +86,10 @@ def _sentence(chosen: "Expected", rows: "list[Expected]") -> str:
 
 
 def _print_expected(rows: "list[Expected]") -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("mechanism", title="Expected error of a frequency (root of the mean square)")
-    table.add_column("Phase I", justify="right")
-    table.add_column("error", justify="right")
+    numbers = (Column(name, justify="right") for name in ("Phase I", "error"))
+    table = Table("mechanism", *numbers, title="Expected error of a frequency (root of the mean square)")
     for row in rows:
         share = "" if row.phase1_share is None else f"{row.phase1_share:.0%}"
         table.add_row(row.mechanism, share, f"{row.error:.4f}")

@@ -14,6 +14,7 @@ import traceback
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from privtally.cli import advice, collect, documents, experiments, privacy, results, whole
 from privtally.cli.options import PhaseOptions
@@ -40,7 +41,7 @@ def _version(wanted: Any) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """Ask many questions, learn the totals, never the answers."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from privtally.cli.console import beside, err, file_size, print_json, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
@@ -12,10 +12,10 @@ from privtally.cli.options import DataArgument, JsonFlag, PlanOption
 def privatise(
     data: DataArgument,
     plan: PlanOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
     keep_order: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--keep-order",
             help="Leave the reports in the order of the rows, so that report 5 is known to be row 5's. "
             "Without it they are sorted by their random ids.",
@@ -49,11 +49,9 @@ def privatise(
 
 
 def tally(
-    reports: Annotated[
-        list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")
-    ],
+    reports: Annotated[list[Path], Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")],
     plan: PlanOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the counts go.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the counts go.")],
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""

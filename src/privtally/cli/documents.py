@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.console import beside, err, out, print_json
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def design(
-    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
+    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
     epsilon: EpsilonOption,
     mechanism: MechanismOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the plan goes.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the plan goes.")],
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
@@ -32,11 +33,11 @@ def design(
 def learn(
     context: typer.Context,
     phase: PhaseOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the next phase's plan goes.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the next phase's plan goes.")],
     rule: RuleOption = "robust",
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     people: Annotated[
-        int | None, typer.Option(help="How many people the next phase will ask; nine times the first's if not given.")
+        int | None, Option(help="How many people the next phase will ask; nine times the first's if not given.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -55,7 +56,7 @@ def learn(
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plan, counts or an estimate.")], json: JsonFlag = False
+    file: Annotated[Path, Argument(metavar="FILE", help="A plan, counts or an estimate.")], json: JsonFlag = False
 ) -> None:
     """Say in words what a plan, counts or an estimate holds."""
     from privtally.cli import words

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
@@ -18,19 +18,18 @@ if TYPE_CHECKING:
 
 def reproduce(
     ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none."),
+        list[str] | None, Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
+        Path | None, Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
     ] = None,
     runs: options.RunsOption = 100,
     seed: options.SeedOption = 1,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded.")
+        Path | None, Option(help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded.")
     ] = None,
     as_written: Annotated[
-        bool, typer.Option("--as-written", help="Follow the paper's text where the published numbers do not.")
+        bool, Option("--as-written", help="Follow the paper's text where the published numbers do not.")
     ] = False,
     workers: options.WorkersOption = 0,
     json: options.JsonFlag = False,
@@ -78,18 +77,18 @@ def reproduce(
 def compare(
     data: options.DataArgument,
     schema: options.SchemaOption,
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Budgets, separated by commas.")],
+    epsilon: Annotated[str, Option("--epsilon", "-e", help="Budgets, separated by commas.")],
     phase1_share: options.ShareOption = 0.1,
     users: Annotated[
         int | None,
-        typer.Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_users),
+        Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_users),
     ] = None,
     runs: options.RunsOption = 200,
     mechanisms: Annotated[
-        str | None, typer.Option(help="Mechanisms, separated by commas; all that fit if not given.")
+        str | None, Option(help="Mechanisms, separated by commas; all that fit if not given.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Methods, separated by commas: pooled, unbiased(+simplex), paper(+simplex).")
+        str | None, Option(help="Methods, separated by commas: pooled, unbiased(+simplex), paper(+simplex).")
     ] = None,
     seed: options.SeedOption = 1,
     workers: options.WorkersOption = 0,
@@ -141,12 +140,11 @@ def compare(
 
 
 def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     out.print(f"{people:,} people, {runs} runs; mean squared error of a frequency, the best first.")
-    table = Table("ε", "mechanism", "rule", "method")
-    table.add_column("mse", justify="right")
-    table.add_column("± s.e.", justify="right")
+    numbers = (Column(name, justify="right") for name in ("mse", "± s.e."))
+    table = Table("ε", "mechanism", "rule", "method", *numbers)
     for place, row in enumerate(rows):
         if place and rows[place - 1].epsilon != row.epsilon:
             table.add_section()

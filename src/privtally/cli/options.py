@@ -6,30 +6,30 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand
 
 from privtally.errors import CampaignError, DocumentError
 from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, LearningOption, MechanismName, Method, Rule
 
 DataArgument = Annotated[
-    Path,
-    typer.Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input."),
+    Path, Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input.")
 ]
-EpsilonOption = Annotated[float, typer.Option("--epsilon", "-e", help="The privacy budget of each participant.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
-MechanismOption = Annotated[MechanismName, typer.Option("--mechanism", "-m", help="How answers become private.")]
-MethodOption = Annotated[Method, typer.Option(help="How counts become frequencies.")]
-PlanOption = Annotated[Path, typer.Option("--plan", "-p", help="The plan that is answered.")]
-RuleOption = Annotated[Rule, typer.Option(help="How corr-rr chooses its copy probabilities.")]
+EpsilonOption = Annotated[float, Option("--epsilon", "-e", help="The privacy budget of each participant.")]
+JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
+MechanismOption = Annotated[MechanismName, Option("--mechanism", "-m", help="How answers become private.")]
+MethodOption = Annotated[Method, Option(help="How counts become frequencies.")]
+PlanOption = Annotated[Path, Option("--plan", "-p", help="The plan that is answered.")]
+RuleOption = Annotated[Rule, Option(help="How corr-rr chooses its copy probabilities.")]
 GuessOption = Annotated[
     float,
-    typer.Option(
+    Option(
         help="How often an observer who knows nothing of the answers may name the one that was randomised "
         "(rule robust; 1: it may be known)."
     ),
 ]
 PhaseOption = Annotated[
-    list[Path], typer.Option(metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase.")
+    list[Path], Option(metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase.")
 ]
 
 
@@ -44,16 +44,14 @@ def _within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None]
     return check
 
 
-PlotOption = Annotated[Path | None, typer.Option(help="Also draw it to a .png or .svg file.")]
-RunsOption = Annotated[
-    int, typer.Option(help="How many times every campaign is simulated.", callback=_within(1, 1_000_000))
-]
-SchemaOption = Annotated[Path, typer.Option("--schema", "-s", help="A schema in .toml or .json.")]
-SeedOption = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
-ShareOption = Annotated[float, typer.Option(help="The share of people who are asked in Phase I.")]
+PlotOption = Annotated[Path | None, Option(help="Also draw it to a .png or .svg file.")]
+RunsOption = Annotated[int, Option(help="How many times every campaign is simulated.", callback=_within(1, 1_000_000))]
+SchemaOption = Annotated[Path, Option("--schema", "-s", help="A schema in .toml or .json.")]
+SeedOption = Annotated[int, Option(help="The same seed gives the same numbers.")]
+ShareOption = Annotated[float, Option(help="The share of people who are asked in Phase I.")]
 check_users = _within(1, 10**12)
 WorkersOption = Annotated[
-    int, typer.Option(help="How many processes share the work; 0 for one a core.", callback=_within(0, 1_024))
+    int, Option(help="How many processes share the work; 0 for one a core.", callback=_within(0, 1_024))
 ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from privtally.cli.console import beside, err, json_bytes, print_json
 from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, refuse_without_effect
@@ -21,10 +22,10 @@ def estimate(
     phase: PhaseOption,
     method: MethodOption = "pooled",
     pair: Annotated[
-        str | None, typer.Option(metavar="A,B", help="The two-way table of two attributes instead, from SPL reports.")
+        str | None, Option(metavar="A,B", help="The two-way table of two attributes instead, from SPL reports.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
+        Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
     ] = None,
     plot: PlotOption = None,
     json: JsonFlag = False,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
@@ -17,7 +18,7 @@ def run(
     schema: options.SchemaOption,
     epsilon: EpsilonOption,
     mechanism: MechanismOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new directory for every document of the job.")],
+    output: Annotated[Path, Option("--output", "-o", help="A new directory for every document of the job.")],
     phase1_share: options.ShareOption = 0.1,
     rule: options.RuleOption = "robust",
     max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
@@ -53,9 +54,9 @@ def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
     method: MethodOption = "pooled",
-    people: Annotated[int, typer.Option(min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
-    plot: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("privtally-demo.png"),
-    seed: Annotated[int | None, typer.Option(help="Repeat the same simulation.")] = None,
+    people: Annotated[int, Option(min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
+    plot: Annotated[Path, Option(help="Where the picture goes.")] = Path("privtally-demo.png"),
+    seed: Annotated[int | None, Option(help="Repeat the same simulation.")] = None,
 ) -> None:
     """See it work: simulated people, a survey of four questions, both phases, truth against estimate."""
     from privtally.cli import words

@@ -31,7 +31,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: str
     epsilon: float
     answers: int
-    reports: tuple[Report, ...] = ()
+    reports: tuple[Report, ...]
 
 
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
@@ -53,7 +53,7 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
     path = Path(ledger)
     with _locked(path):
         answered = _read(path)
-        asked = _Entry(wire.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers)
+        asked = _Entry(wire.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers, ())
         reports = answered.get(plan.campaign_id, asked).reports
         known = next((report for report in reports if report.plan == plan.digest), None)
         if known is not None:
@@ -70,11 +70,8 @@ def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
     entry = answered.get(plan.campaign_id)
     if entry is None:
         if any(other.schema == asked.schema for other in answered.values()):
-            warnings.warn(
-                "you have answered another campaign with the same questions; both budgets add up",
-                SameSurveyWarning,
-                stacklevel=2,
-            )
+            said = "you have answered another campaign with the same questions; both budgets add up"
+            warnings.warn(said, SameSurveyWarning, stacklevel=2)
         return
     if msgspec.structs.replace(entry, reports=()) != asked:
         raise LedgerError("the plan differs from the campaign that you answered in its questions, budget or answers")
