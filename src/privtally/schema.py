@@ -69,11 +69,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def from_toml(cls, text: str | bytes) -> "Schema":
         """A schema from TOML: an `[[attributes]]` table with `name` and `labels` for each attribute."""
-
-        def read() -> dict[str, Any]:
-            return tomllib.loads((text if isinstance(text, str) else text.decode()).removeprefix(wire.MARK))
-
-        return cls._from(wire.refusing(read, dict, SchemaError, "the schema"))
+        return cls._from(wire.refusing(lambda: tomllib.loads(wire.as_text(text)), dict, SchemaError, "the schema"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Schema":

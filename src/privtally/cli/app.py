@@ -21,8 +21,6 @@ from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
-REFUSED, DEFECT, TERMINATED = 2, 70, 143
-
 app = typer.Typer(
     name="privtally",
     no_args_is_help=True,
@@ -56,7 +54,7 @@ for command in STEPS + INSIGHT:
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -64,10 +62,9 @@ def main() -> None:
         app()
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
-        sys.exit(REFUSED)
+        sys.exit(2)
     except Exception as defect:  # noqa: BLE001  # the last line of defence: its message may quote an answer
         sys.stderr.write("".join(traceback.format_tb(defect.__traceback__)))
-        sys.stderr.write(
-            f"privtally: this is a defect ({type(defect).__name__}); please report it with the lines above\n"
-        )
-        sys.exit(DEFECT)
+        kind = type(defect).__name__
+        sys.stderr.write(f"privtally: this is a defect ({kind}); please report it with the lines above\n")
+        sys.exit(70)

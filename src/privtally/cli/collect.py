@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from privtally.cli.console import beside, err, file_size, print_json, progress
+from privtally.cli.console import announce, err, file_size, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
 
 
@@ -15,11 +15,7 @@ def privatise(
     output: Annotated[Path, Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
     keep_order: Annotated[
         bool,
-        Option(
-            "--keep-order",
-            help="Leave the reports in the order of the rows, so that report 5 is known to be row 5's. "
-            "Without it they are sorted by their random ids.",
-        ),
+        Option("--keep-order", help="Keep the rows' order (report 5 is row 5's) instead of sorting by random ids."),
     ] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -41,11 +37,8 @@ def privatise(
             lines = (report.dump() + b"\n" for reports in batches for report in reports)
             for written, line in enumerate(lines if keep_order else in_order(lines), start=1):  # noqa: B007
                 file.write(line)
-    result = {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
-    if json:
-        print_json(result, beside(output))
-    else:
-        beside(output).print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
+    facts = {"plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
+    announce(output, facts, f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…", json=json)
 
 
 def tally(
@@ -70,14 +63,10 @@ def tally(
             raise ReportError(f"{files.place}: {fault}") from None
     counts = result.counts
     write_bytes(output, counts.dump())
-    if json:
-        found = {"reports": counts.reports, "repeated": result.repeated, "conflicting": result.conflicting}
-        print_json({"output": str(output), "plan": the_plan.digest, **found, "kept": counts.detail}, beside(output))
-    else:
-        beside(output).print(
-            f"{output}: {counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; "
-            f"kept {counts.detail}"
-        )
+    line = f"{counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; kept {counts.detail}"
+    facts = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
+    facts |= {"conflicting": result.conflicting, "kept": counts.detail}
+    announce(output, facts, f"{output}: {line}", json=json)
     if result.conflicting:
         err.print(
             f"{result.conflicting:,} reports have the id of an earlier one and other codes, which no honest "

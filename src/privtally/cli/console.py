@@ -23,6 +23,14 @@ def beside(output: Path | None) -> Console:
     return out if output is None or standard_descriptor(output) != 1 else err
 
 
+def announce(output: Path, facts: dict[str, Any], line: str, *, json: bool) -> None:
+    """Say what was written to an output: the facts for programs, or a line for people."""
+    if json:
+        print_json({"output": str(output), **facts}, beside(output))
+    else:
+        beside(output).print(line)
+
+
 def print_json(value: Any, console: Console = out) -> None:
     """Print a value as JSON."""
     console.file.write(json_bytes(value).decode())

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from privtally.cli import options
-from privtally.cli.console import beside, err, out, print_json
+from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, PhaseOption, RuleOption
 from privtally.names import MAX_PIVOT_GUESS
 
@@ -74,9 +74,6 @@ def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
     from privtally.files import write_bytes
 
     write_bytes(output, plan.dump())
-    out = beside(output)
-    if json:
-        print_json({"output": str(output), **words.summary(plan)}, out)
-    else:
-        out.print(f"{output}: {words.headline(plan)}")
-        words.print_learned(plan, out)
+    announce(
+        output, words.summary(plan), "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from privtally.cli import options
-from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
+from privtally.cli.console import announce, err, out, print_json, progress, read_answers, write_picture
 from privtally.errors import CampaignError, DocumentError, PrivtallyError
 from privtally.names import MECHANISMS, MechanismName
 
@@ -63,15 +63,12 @@ def reproduce(
             advance(done)
         write_results(results, conventions, output, draw=picture.available())
     summary = lab.root_mean_square_z(results)
-    if json:
-        print_json(
-            {"output": str(output), "conventions": conventions, "results": len(results), "root_mean_square_z": summary}
-        )
-        return
-    out.print(f"{output}: {len(results):,} results of {runs} runs each, conventions: {conventions}.")
+    lines = [f"{output}: {len(results):,} results of {runs} runs each, conventions: {conventions}."]
     for kind, by_method in summary.items():
         values = ", ".join(f"{method} {value:.2f}" for method, value in by_method.items())
-        out.print(f"Published {kind} against ours, root-mean-square z: {values}.")
+        lines.append(f"Published {kind} against ours, root-mean-square z: {values}.")
+    facts = {"conventions": conventions, "results": len(results), "root_mean_square_z": summary}
+    announce(output, facts, "\n".join(lines), json=json)
 
 
 def compare(

@@ -22,11 +22,7 @@ MethodOption = Annotated[Method, Option(help="How counts become frequencies.")]
 PlanOption = Annotated[Path, Option("--plan", "-p", help="The plan that is answered.")]
 RuleOption = Annotated[Rule, Option(help="How corr-rr chooses its copy probabilities.")]
 GuessOption = Annotated[
-    float,
-    Option(
-        help="How often an observer who knows nothing of the answers may name the one that was randomised "
-        "(rule robust; 1: it may be known)."
-    ),
+    float, Option(help="How often somebody who sees a report may guess which question it really answers (rule robust).")
 ]
 PhaseOption = Annotated[
     list[Path], Option(metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase.")

@@ -46,11 +46,10 @@ def estimate(
     if plot is not None:
         picture.check_picture_path(plot)
     history = read_history(phase)
-    if pair is not None:
-        refuse_without_effect(context, ["method", "plot"], "with --pair")
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate
         if pair is not None:
+            refuse_without_effect(context, ["method", "plot"], "with --pair")
             result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names))
         else:
             result = estimate(history, method)

@@ -88,22 +88,24 @@ def _describe_plan(plan: Plan, console: Console) -> None:
                 for own, row in enumerate(copies):
                     row[own] = ""
                 _print_blocks("chosen \\ other", names, names, copies, console)
-    print_learned(plan, console)
+    for sentence in learned(plan):
+        console.print(sentence)
 
 
-def print_learned(plan: Plan, console: Console) -> None:
-    """Print where a plan's parameters came from, if they were learned."""
-    learned = plan.learned
-    if learned is None:
-        return
-    rule = f" by the rule '{learned.rule}'" if learned.rule else ""
-    phases = ", ".join(f"{source.plan[:12]}…" for source in learned.history)
-    console.print(f"Learned from {learned.reports:,} reports to {phases}{rule}.")
-    if learned.pivot_guess is not msgspec.UNSET:
-        console.print(
-            f"An observer who knows nothing of the answers names the chosen one {learned.pivot_guess:.1%} of the time; "
-            f"blind guessing is right {1 / len(plan.schema.attributes):.1%}."
+def learned(plan: Plan) -> list[str]:
+    """Sentences about where a plan's parameters came from, if they were learned."""
+    if plan.learned is None:
+        return []
+    rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
+    phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
+    sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
+    if plan.learned.pivot_guess is not msgspec.UNSET:
+        guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
+        sentences.append(
+            f"An observer who knows nothing of the answers names the chosen one {guess:.1%} of the time; "
+            f"blind guessing is right {blind:.1%}."
         )
+    return sentences
 
 
 def _print_blocks(

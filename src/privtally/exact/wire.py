@@ -30,9 +30,6 @@ MAX_INTEGER = 2**53 - 1
 INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that show nothing although Unicode calls them marks, letters or symbols."""
 
-MARK = "\ufeff"
-"""The byte order mark that some programs put in front of a text."""
-
 
 class _Nothing(msgspec.Struct, tag_field="format", tag="nothing"):
     """No document. msgspec insists on the field that names a document's format only where it has a choice."""
@@ -51,19 +48,19 @@ def decode_line(data: bytes | str, kind: type[T], error: type[PrivtallyError], w
 def decode(data: bytes | str, kind: type[T], error: type[PrivtallyError], what: str) -> T:
     """The same for a whole document, in which no key may stand twice and no integer exceeds MAX_INTEGER."""
     decode_object(data, error, what)
-    return decode_line(_without_mark(data), kind, error, what)
+    return decode_line(as_text(data), kind, error, what)
 
 
 def decode_object(data: bytes | str, error: type[PrivtallyError], what: str) -> dict[str, Any]:
     """Read one JSON object of any form; refused if a key stands twice in it or an integer exceeds MAX_INTEGER."""
     if not isinstance(data, bytes | str) or (isinstance(data, str) and _PATH.fullmatch(data)):
         raise error(f"{what} must be given as the document's content; functions of privtally.files read a file")
-    text = _without_mark(data)
-    return refusing(lambda: json.loads(text, object_pairs_hook=_unique, parse_int=_bounded), dict, error, what)
+    return refusing(lambda: json.loads(as_text(data), object_pairs_hook=_unique, parse_int=_bounded), dict, error, what)
 
 
-def _without_mark(data: bytes | str) -> bytes | str:
-    return data.removeprefix(MARK) if isinstance(data, str) else data.removeprefix(MARK.encode())
+def as_text(data: bytes | str) -> str:
+    """UTF-8 as text, without the byte order mark that some programs put in front of it."""
+    return (data if isinstance(data, str) else data.decode()).removeprefix("\ufeff")
 
 
 def convert(value: Any, kind: type[T], error: type[PrivtallyError], what: str) -> T:
@@ -141,8 +138,7 @@ def _text(value: Any) -> str:
             return "[" + ",".join(map(_text, value)) + "]"
         case float():
             return number(value)
-        case _:
-            return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def number(value: float) -> str:

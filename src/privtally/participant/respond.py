@@ -12,9 +12,6 @@ from privtally.exact.source import Source, SystemSource
 from privtally.participant.ledger import answer_once
 from privtally.schema import Record, Records, Schema, code_type
 
-MOST_EPSILON = 4.0
-"""The largest budget that a participant agrees to unless told otherwise."""
-
 
 def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
     """A participant's answers, a label for each attribute, as a record."""
@@ -30,10 +27,11 @@ def respond(
     source: Source | None = None,
     *,
     ledger: str | Path | None = None,
-    most_epsilon: float = MOST_EPSILON,
+    most_epsilon: float = 4.0,
 ) -> Report:
     """The report of one participant, by the operating system's randomness unless told otherwise.
 
+    `most_epsilon` is the largest budget, over all answers to the campaign, that the participant agrees to.
     The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
     sizes. With a ledger a plan is answered once: asked again, the same report comes back, whatever the record is.
     """

@@ -22,8 +22,6 @@ MOST_LINE_BYTES = 1 << 26
 MOST_NAMED, MOST_LETTERS = 10, 40
 """How many bad rows or columns a message names, and how much of a column's name it quotes."""
 
-_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-
 
 @dataclass(frozen=True)
 class CsvTable:
@@ -117,7 +115,7 @@ def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
     """Refuse a header whose columns are separated by something else than commas."""
     if set(header.rstrip("\r\n").split(",")) & set(schema.names):
         return
-    for delimiter, name in _DELIMITERS.items():
+    for delimiter, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
         cells = {normal(cell.strip().strip('"')) for cell in header.split(delimiter)}
         if len(cells) > 1 and cells & set(schema.names):
             raise RecordError(f"{path}: its columns seem to be separated by {name}; save it with commas between them")

@@ -24,7 +24,6 @@ class ReportFiles:
     def __iter__(self) -> Iterator[Report]:
         done = 0
         for path in self.paths:
-            self.place = str(path)
             with open_binary(path) as file:
                 empty = True
                 for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
