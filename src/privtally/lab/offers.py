@@ -15,10 +15,10 @@ from privtally.collector.estimate.pooled import MOST_LABELS
 from privtally.collector.learn.information import copy_information
 from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, MOST_UNLIKE, SLACK, best_directed
 from privtally.documents.campaign import phase1_people
+from privtally.documents.plan import design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
-from privtally.errors import CampaignError
+from privtally.errors import CampaignError, PrivtallyError
 from privtally.lab.expectation import Noise
-from privtally.lab.variants import refusal
 from privtally.names import MAX_PIVOT_GUESS, MechanismName
 from privtally.schema import Schema
 
@@ -48,29 +48,34 @@ class Offer:
     noises: Sequence[Noise]
 
 
-def offers(schema: Schema, question: Question, shares: Sequence[float] = SHARES) -> list[Offer]:
+def offers(schema: Schema, question: Question) -> list[Offer]:
     """Every campaign that can ask these people these questions."""
     attributes = len(schema.attributes)
     blind = 1 / attributes
-    one_phase: list[tuple[MechanismName, float, Noise]] = [
-        ("spl", blind, answered(schema, question, group=1)),
-        ("rs-fd", blind, filled(schema, question)),
-        ("smp", 1.0, answered(schema, question, group=attributes)),
-    ]
     found = [
-        Offer(mechanism, None, guess, [noise])
-        for mechanism, guess, noise in one_phase
-        if refusal(schema, question.epsilon, mechanism) is None
+        Offer("spl", None, blind, [answered(schema, question, group=1)]),
+        Offer("rs-fd", None, blind, [filled(schema, question)]),
+        Offer("smp", None, 1.0, [answered(schema, question, group=attributes)]),
     ]
-    if refusal(schema, question.epsilon, "corr-rr") is None:
-        guess = max(question.max_pivot_guess, blind)
-        for share in shares:
+    found = [offer for offer in found if _fits(schema, question.epsilon, offer.mechanism)]
+    if _fits(schema, question.epsilon, "corr-rr"):
+        for share in SHARES:
             try:
                 asked = phase1_people(question.users, share)
             except CampaignError:
                 continue
+            guess = max(question.max_pivot_guess, blind)
             found.append(Offer("corr-rr", share, guess, list(copied(schema, question, asked))))
     return found
+
+
+def _fits(schema: Schema, epsilon: float, mechanism: MechanismName) -> bool:
+    """Whether the mechanism can ask these questions."""
+    try:
+        design(schema, epsilon, mechanism)
+    except PrivtallyError:
+        return False
+    return True
 
 
 def information(epsilon: float, size: int) -> float:

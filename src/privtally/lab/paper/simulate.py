@@ -5,16 +5,12 @@ law that counting users one by one would have. The first axis of every array is 
 of different records and not on the number of people.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privtally.lab.population import Floats, Tensor, marginals
-
-Fills = Sequence[Sequence[Floats | None]]
-"""fills[pivot][other]: the channel's matrix (pivot code, other code), with a run axis in front where runs differ."""
+from privtally.exact.arrays import Floats, Integers
+from privtally.lab.population import marginals
 
 
 def response_matrix(scale: float, size: int) -> Floats:
@@ -22,42 +18,44 @@ def response_matrix(scale: float, size: int) -> Floats:
     return scale * np.eye(size) + (1 - scale) / size
 
 
-def copy_matrix(copy_probability: NDArray[Any], size: int) -> Floats:
+def copy_matrix(copy_probability: Floats, size: int) -> Floats:
     """Copying as a matrix, for each of an array of copy probabilities."""
-    p = np.asarray(copy_probability, dtype=float)[..., None, None]
+    p = copy_probability[..., None, None]
     matrix: Floats = p * np.eye(size) + (1 - p) / (size - 1) * (1 - np.eye(size))
     return matrix
 
 
-def push(counts: Tensor, matrix: Floats, generator: np.random.Generator) -> Tensor:
-    """Pass counts (…, input) through a channel: (…, input, output) of those who went each way."""
-    return generator.multinomial(counts, np.broadcast_to(matrix, (*counts.shape, matrix.shape[-1])))
+def push(counts: Integers, matrix: Floats, generator: np.random.Generator) -> Integers:
+    """Pass counts (run, input) through a channel (input, output), with a run axis in front where runs differ."""
+    matrix = np.broadcast_to(matrix, (*counts.shape, matrix.shape[-1]))
+    outputs: Integers = generator.multinomial(counts, matrix).sum(axis=-2)
+    return outputs
 
 
-def spl_one_way(tables: Tensor, scales: Sequence[float], generator: np.random.Generator) -> list[Tensor]:
+def spl_one_way(tables: Integers, scales: Sequence[float], generator: np.random.Generator) -> list[Integers]:
     """Each attribute's counts of SPL reports. Given the records, attributes are randomised independently."""
     return [
-        push(margin, response_matrix(scale, margin.shape[-1]), generator).sum(axis=-2)
+        push(margin, response_matrix(scale, margin.shape[-1]), generator)
         for margin, scale in zip(marginals(tables), scales, strict=True)
     ]
 
 
-def private_pivots(tables: Tensor, scales: Sequence[float], generator: np.random.Generator) -> list[Tensor]:
-    """For each pivot the counts of its private codes, everybody having one pivot."""
-    attributes = tables.ndim - 1
-    by_pivot = generator.multinomial(tables, np.full(attributes, 1 / attributes))
-    chosen = [marginals(by_pivot[..., pivot])[pivot] for pivot in range(attributes)]
-    return [
-        push(margin, response_matrix(scale, margin.shape[-1]), generator).sum(axis=-2)
+def pivot_one_way(
+    tables: Integers, scales: Sequence[float], fill: Callable[[int, int], Floats], generator: np.random.Generator
+) -> list[Integers]:
+    """Each attribute's counts of reports with one pivot. Given the private pivot, the others are filled independently,
+    through the channel fill(pivot, other).
+    """
+    attributes = range(tables.ndim - 1)
+    by_pivot = generator.multinomial(tables, np.full(len(attributes), 1 / len(attributes)))
+    chosen = [marginals(by_pivot[..., pivot])[pivot] for pivot in attributes]
+    private = [
+        push(margin, response_matrix(scale, margin.shape[-1]), generator)
         for margin, scale in zip(chosen, scales, strict=True)
     ]
-
-
-def pivot_one_way(private: Sequence[Tensor], fills: Fills, generator: np.random.Generator) -> list[Tensor]:
-    """Each attribute's counts of pivot reports. Given the private pivot, the others are filled independently."""
     counts = [margin.copy() for margin in private]
-    for pivot, margin in enumerate(private):
-        for other, matrix in enumerate(fills[pivot]):
-            if matrix is not None:
-                counts[other] += push(margin, matrix, generator).sum(axis=-2)
+    for pivot in attributes:
+        for other in attributes:
+            if other != pivot:
+                counts[other] += push(private[pivot], fill(pivot, other), generator)
     return counts
