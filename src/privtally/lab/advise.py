@@ -41,7 +41,6 @@ class Expected:
     """The mean square in each population."""
 
     def body(self) -> dict[str, Any]:
-        """Plain values."""
         return {name: value for name, value in asdict(self).items() if name != "by_population"}
 
 
@@ -67,25 +66,21 @@ class Adviser:
         return sorted(rows, key=lambda row: row.error)
 
     def recommend(self, question: Question) -> Expected:
-        """The campaign to run."""
         return recommend(self.expect(question), question.max_pivot_guess)
 
     def people_for(self, wanted: float, question: Question) -> int | None:
         """How many people a wanted error takes, with the campaign that is best for so many; None if too many."""
-
-        def enough(users: float) -> bool:
-            return self.recommend(replace(question, users=round(users))).error <= wanted
-
-        found = smallest(enough, 1, MOST_PEOPLE)
+        found = self._smallest(wanted, lambda users: replace(question, users=round(users)), 1, MOST_PEOPLE)
         return None if found is None else round(found)
 
     def budget_for(self, wanted: float, question: Question) -> float | None:
         """Which budget a wanted error takes, with the campaign that is best for it; None if it is too large."""
+        return self._smallest(
+            wanted, lambda epsilon: replace(question, epsilon=epsilon), SMALLEST_EPSILON, MOST_EPSILON
+        )
 
-        def enough(epsilon: float) -> bool:
-            return self.recommend(replace(question, epsilon=epsilon)).error <= wanted
-
-        return smallest(enough, SMALLEST_EPSILON, MOST_EPSILON)
+    def _smallest(self, wanted: float, ask: Callable[[float], Question], least: float, most: float) -> float | None:
+        return smallest(lambda value: self.recommend(ask(value)).error <= wanted, least, most)
 
     def by_budget(self, question: Question) -> Curves:
         """Every mechanism's error around the budget that was asked about."""

@@ -29,7 +29,7 @@ from privtally.lab.seed import seeded
 from privtally.lab.simulate import simulate
 from privtally.lab.variants import Variant
 from privtally.mechanisms import NAMED
-from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule
+from privtally.names import METHODS, RULES, MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
 
@@ -57,7 +57,6 @@ class Comparison:
     """Runs whose reports could not be estimated from, scored as if every label were equally likely."""
 
     def body(self) -> dict[str, Any]:
-        """The comparison as plain values."""
         return {name: value for name, value in asdict(self).items() if name != "without_answer"}
 
 
@@ -70,7 +69,6 @@ class Study:
     runs: int
     seed: int
     users: int | None = None
-    max_pivot_guess: float = MAX_PIVOT_GUESS
 
     @property
     def people(self) -> int:
@@ -166,8 +164,7 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
         for times in by_phase:
             plan = plan_1
             if phases:
-                rule = variant.rule or RULES[0]
-                plan = learn(phases, rule=rule, people=asked[1], max_pivot_guess=study.max_pivot_guess)
+                plan = learn(phases, rule=variant.rule or RULES[0], people=asked[1])
             people = SubReports(table.codes[times > 0], times[times > 0])
             phases.append((plan, _counts(plan, people, generator, source)))
         yield (

@@ -78,34 +78,30 @@ def run_errors(
     population = setting.population if isinstance(setting.population, Synthetic) else table
     assert population is not None
     block = max(BLOCK_CELLS // math.prod(population.shape), 1)
-    parts = [
-        _run_block(setting, methods, population, min(block, runs - start), generator) for start in range(0, runs, block)
-    ]
-    return {method: np.concatenate([part[method] for part in parts]) for method in methods}
-
-
-def _run_block(
-    setting: Setting,
-    methods: Sequence[PaperMethod],
-    population: Synthetic | Integers,
-    runs: int,
-    generator: np.random.Generator,
-) -> Mapping[PaperMethod, Floats]:
-    first, second = setting.phases
-    if isinstance(population, Synthetic):
-        people_1, people_2 = split_synthetic(population, first, second, runs, generator)
-    else:
-        people_1, people_2 = split_table(np.broadcast_to(population, (runs, *population.shape)), first, generator)
-    everybody = people_1 + people_2
-    truth = [margin / setting.people for margin in marginals(everybody)]
     uniform = [np.full((1, size), 1 / size) for size in population.shape]
-    estimates = {
-        "SPL": lambda: _spl(everybody, setting.epsilon, generator),
-        "RS+FD": lambda: _known_fills(everybody, setting.epsilon, uniform, generator),
-        "RS+RFD": lambda: _two_phases(setting, people_1, people_2, _rs_rfd, generator),
-        "Corr-RR": lambda: _two_phases(setting, people_1, people_2, _corr_rr, generator),
-    }
-    return {method: mean_squared_error(estimates[method](), truth) for method in methods}
+    errors: dict[PaperMethod, list[Floats]] = {method: [] for method in methods}
+    for start in range(0, runs, block):
+        first, second = _people(population, *setting.phases, min(block, runs - start), generator)
+        everybody = first + second
+        truth = [margin / setting.people for margin in marginals(everybody)]
+        for method in methods:
+            if method == "SPL":
+                found = _spl(everybody, setting.epsilon, generator)
+            elif method == "RS+FD":
+                found = _known_fills(everybody, setting.epsilon, uniform, generator)
+            else:
+                found = _two_phases(setting, first, second, _rs_rfd if method == "RS+RFD" else _corr_rr, generator)
+            errors[method].append(mean_squared_error(found, truth))
+    return {method: np.concatenate(blocks) for method, blocks in errors.items()}
+
+
+def _people(
+    population: Synthetic | Integers, first: int, second: int, runs: int, generator: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """Tables of the people of both phases, for each run."""
+    if isinstance(population, Synthetic):
+        return split_synthetic(population, first, second, runs, generator)
+    return split_table(np.broadcast_to(population, (runs, *population.shape)), first, generator)
 
 
 def debias(counts: Integers, scale: float, attributes: int = 1, fill: Floats | float = 0.0) -> Floats:

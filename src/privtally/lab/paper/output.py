@@ -35,7 +35,7 @@ def write_results(results: Sequence[Result], conventions: Conventions, directory
 
 def _shown(panel: Panel, results: Sequence[Result]) -> ErrorPanel:
     """A panel's points for the picture; the rows of a table are told apart by their budget."""
-    mine = [r for r in results if r.id == panel.id and panel.rows in ("", str(r.settings["epsilon"]))]
+    mine = [r for r in results if r.id == panel.id and r.settings["epsilon"] == panel.shown.get("epsilon", r.x)]
     points: dict[str, list[Point]] = {
         method: [Point(r.x, r.mse, r.standard_error, r.published) for r in mine if r.method == method]
         for method in panel.methods

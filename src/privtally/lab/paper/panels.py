@@ -36,17 +36,14 @@ class Panel:
     fixed: Mapping[str, Any]
     methods: tuple[PaperMethod, ...] = PAPER_METHODS
     published_runs: int = 50
-    rows: str = ""
-    """Which of a table's rows these are, where the panel is not the whole."""
 
     @property
     def key(self) -> str:
-        """What names the panel among all."""
-        return f"{self.id}/{self.rows}" if self.rows else self.id
+        """What names the panel among all: a table has a panel for each budget."""
+        return f"{self.id}/{self.shown['epsilon']}" if self.id.startswith("table") else self.id
 
     @property
     def figure(self) -> str:
-        """The figure or table that the panel belongs to."""
         return self.id.rstrip("abc")
 
     @property
@@ -55,7 +52,6 @@ class Panel:
         return ", ".join([self.data, *(f"{SYMBOLS[name]} = {value:,}" for name, value in self.shown.items())])
 
     def setting(self, x: float) -> Setting:
-        """The setting of a point."""
         return _setting(self.conventions, self.data, **{**self.shown, **self.fixed, self.x_name: x})
 
 
@@ -137,7 +133,6 @@ def panels(conventions: Conventions) -> list[Panel]:
                 {"attributes": 2, "first": "uniform"},
                 methods=("RS+RFD", "Corr-RR"),
                 published_runs=100,
-                rows=str(epsilon),
             )
             for number, (data, people) in enumerate(product(("SynA", "SynB"), (200, 2_000, 20_000)), start=4)
             for epsilon in THREE_EPSILONS

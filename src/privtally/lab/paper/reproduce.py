@@ -12,7 +12,7 @@ import numpy as np
 from privtally.errors import DocumentError
 from privtally.lab.paper.datasets import load_dataset
 from privtally.lab.paper.experiment import PaperMethod, run_errors
-from privtally.lab.paper.panels import Conventions, panels
+from privtally.lab.paper.panels import Conventions, Panel, panels
 from privtally.lab.paper.published import published_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import table_of
@@ -38,7 +38,6 @@ class Result:
 
     @property
     def figure(self) -> str:
-        """The figure or table that the result belongs to."""
         return self.id.rstrip("abc")
 
 
@@ -67,12 +66,7 @@ def reproduce(
 ) -> list[Result]:
     """Every result of the panels named; the order and the numbers do not depend on the workers."""
     wanted = set(ids)
-    jobs = [
-        (index, place, conventions, runs, seed, directory)
-        for index, panel in enumerate(panels(conventions))
-        if panel.id in wanted
-        for place in range(len(panel.x))
-    ]
+    jobs = [(panel, x, runs, seed, directory) for panel in panels(conventions) if panel.id in wanted for x in panel.x]
     return [result for results in run_jobs(_point, jobs, workers, advance) for result in results]
 
 
@@ -82,19 +76,15 @@ def point_count(ids: Iterable[str]) -> int:
     return sum(len(panel.x) for panel in panels("published") if panel.id in wanted)
 
 
-def _point(
-    index: int, place: int, conventions: Conventions, runs: int, seed: int, directory: Path | None
-) -> list[Result]:
-    panel = panels(conventions)[index]
-    x = panel.x[place]
+def _point(panel: Panel, x: float, runs: int, seed: int, directory: Path | None) -> list[Result]:
     setting = panel.setting(x)
     table = table_of(load_dataset(setting.population, directory)) if isinstance(setting.population, str) else None
     # Each point has a generator of its own, from the seed and the point's name.
-    name = f"{seed} {conventions} {panel.key} {x:g}"
+    name = f"{seed} {panel.conventions} {panel.key} {x:g}"
     generator = np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
     described = {
         **setting.describe(),
-        "conventions": conventions,
+        "conventions": panel.conventions,
         "runs": runs,
         "seed": seed,
         "published_runs": panel.published_runs,
