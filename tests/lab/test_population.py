@@ -5,7 +5,7 @@ import pytest
 
 from privtally.errors import CampaignError
 from privtally.lab.paper.others import _correlation
-from privtally.lab.population import Synthetic, Uncopied, marginals, split_synthetic, split_table, table_of
+from privtally.lab.population import Synthetic, Uncopied, marginals, split_people, split_table, table_of
 from privtally.schema import Records
 from tests.lab.moments import agrees
 from tests.support import schema_of
@@ -59,7 +59,7 @@ def test_parents_are_drawn_for_each_population() -> None:
 
 
 def test_people_of_both_phases_are_drawn() -> None:
-    first, second = split_synthetic(Synthetic("SynB", 3, 4, 0.5), 100, 900, 7, np.random.default_rng(1))
+    first, second = split_people(Synthetic("SynB", 3, 4, 0.5), 100, 900, 7, np.random.default_rng(1))
     assert first.shape == second.shape == (7, 4, 4, 4)
     assert first.sum(axis=(1, 2, 3)).tolist() == [100] * 7
     assert second.sum(axis=(1, 2, 3)).tolist() == [900] * 7

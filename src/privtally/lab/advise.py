@@ -75,9 +75,7 @@ class Adviser:
 
     def budget_for(self, wanted: float, question: Question) -> float | None:
         """Which budget a wanted error takes, with the campaign that is best for it; None if it is too large."""
-        return self._smallest(
-            wanted, lambda epsilon: replace(question, epsilon=epsilon), SMALLEST_EPSILON, MOST_EPSILON
-        )
+        return self._smallest(wanted, lambda value: replace(question, epsilon=value), SMALLEST_EPSILON, MOST_EPSILON)
 
     def _smallest(self, wanted: float, ask: Callable[[float], Question], least: float, most: float) -> float | None:
         return smallest(lambda value: self.recommend(ask(value)).error <= wanted, least, most)

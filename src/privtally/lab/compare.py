@@ -127,17 +127,14 @@ def study_variant(study: Study, variant: Variant, epsilon: float, methods: Seque
                 frequencies = [project_to_simplex(own) for own in frequencies]
             values.append(float(mean_squared_error(frequencies, truth)))
     return [
-        Comparison(
-            variant.mechanism,
-            variant.rule,
-            method,
-            epsilon,
-            float(np.mean(values)),
-            float(np.std(values, ddof=1)) / math.sqrt(study.runs) if study.runs > 1 else None,
-            without_answer,
-        )
+        Comparison(variant.mechanism, variant.rule, method, epsilon, *_mean_and_error(values), without_answer)
         for method, values in errors.items()
     ]
+
+
+def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    return float(np.mean(values)), spread
 
 
 def _frequencies(phases: list[Phase], method: Method) -> list[Floats] | None:

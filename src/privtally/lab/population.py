@@ -45,7 +45,6 @@ class Synthetic:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of the attributes."""
         return (self.size,) * self.attributes
 
     def first_distribution(self) -> Floats:
@@ -81,13 +80,17 @@ class Synthetic:
         return np.array([self.law(tree) for tree in trees.tolist()]), which.ravel()
 
 
-def split_synthetic(
-    population: Synthetic, first: int, second: int, runs: int, generator: np.random.Generator
+def split_people(
+    population: Synthetic | Integers, first: int, second: int, runs: int, generator: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Tables of the people of both phases, for each run: people are drawn from the population's law."""
+    """Tables of the people of both phases, for each run: drawn from a synthetic population's law, or split at random
+    if the population is a table.
+    """
+    shape = (runs, *population.shape)
+    if not isinstance(population, Synthetic):
+        return split_table(np.broadcast_to(population, shape), first, generator)
     laws, which = population.draw_laws(runs, generator)
     flat = laws.reshape(len(laws), -1)[which]
-    shape = (runs, *population.shape)
     return generator.multinomial(first, flat).reshape(shape), generator.multinomial(second, flat).reshape(shape)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, response_matrix, spl_one_way
+from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, respond, response_matrix
+from privtally.lab.population import marginals
 from tests.lab.moments import agrees
 from tests.support import records_of
 
@@ -41,7 +42,7 @@ def answered(record: Sequence[int]) -> list[np.ndarray]:
 
 def test_spl() -> None:
     mean, covariance = moments({record: np.outer(*answered(record)) for record in records_of((3, 3))})
-    counts = spl_one_way(np.broadcast_to(TABLE, (RUNS, 3, 3)), SCALES, np.random.default_rng(4))
+    counts = respond(marginals(np.broadcast_to(TABLE, (RUNS, 3, 3))), SCALES, np.random.default_rng(4))
     assert agrees(np.hstack(counts), mean, covariance)
     assert not agrees(np.hstack(counts)[:, ::-1], mean, covariance)
 

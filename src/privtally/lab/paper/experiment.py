@@ -13,8 +13,8 @@ import numpy as np
 
 from privtally.collector.learn.rules import COPY_RULES
 from privtally.exact.arrays import Floats, Integers
-from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, spl_one_way
-from privtally.lab.population import Synthetic, marginals, split_synthetic, split_table
+from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, respond
+from privtally.lab.population import Synthetic, marginals, split_people
 from privtally.mechanisms.channel import randomized_response
 from privtally.names import Rule
 
@@ -81,7 +81,7 @@ def run_errors(
     uniform = [np.full((1, size), 1 / size) for size in population.shape]
     errors: dict[PaperMethod, list[Floats]] = {method: [] for method in methods}
     for start in range(0, runs, block):
-        first, second = _people(population, *setting.phases, min(block, runs - start), generator)
+        first, second = split_people(population, *setting.phases, min(block, runs - start), generator)
         everybody = first + second
         truth = [margin / setting.people for margin in marginals(everybody)]
         for method in methods:
@@ -90,18 +90,9 @@ def run_errors(
             elif method == "RS+FD":
                 found = _known_fills(everybody, setting.epsilon, uniform, generator)
             else:
-                found = _two_phases(setting, first, second, _rs_rfd if method == "RS+RFD" else _corr_rr, generator)
+                found = _two_phases(setting, method, first, second, generator)
             errors[method].append(mean_squared_error(found, truth))
     return {method: np.concatenate(blocks) for method, blocks in errors.items()}
-
-
-def _people(
-    population: Synthetic | Integers, first: int, second: int, runs: int, generator: np.random.Generator
-) -> tuple[Integers, Integers]:
-    """Tables of the people of both phases, for each run."""
-    if isinstance(population, Synthetic):
-        return split_synthetic(population, first, second, runs, generator)
-    return split_table(np.broadcast_to(population, (runs, *population.shape)), first, generator)
 
 
 def debias(counts: Integers, scale: float, attributes: int = 1, fill: Floats | float = 0.0) -> Floats:
@@ -127,7 +118,7 @@ def _scales(epsilon: float, sizes: Sequence[int]) -> list[float]:
 
 def _spl(people: Integers, epsilon: float, generator: np.random.Generator) -> list[Floats]:
     scales = _scales(epsilon / (people.ndim - 1), people.shape[1:])
-    return list(map(debias, spl_one_way(people, scales, generator), scales))
+    return list(map(debias, respond(marginals(people), scales, generator), scales))
 
 
 def _known_fills(
@@ -140,31 +131,24 @@ def _known_fills(
 
 
 def _two_phases(
-    setting: Setting, people_1: Integers, people_2: Integers, second_phase: Any, generator: np.random.Generator
+    setting: Setting, method: PaperMethod, people_1: Integers, people_2: Integers, generator: np.random.Generator
 ) -> list[Floats]:
     first = _spl(people_1, setting.epsilon, generator)
-    second = second_phase(setting, first, people_2, generator)
+    if method == "RS+RFD":
+        priors = [normalised(frequencies) for frequencies in first]
+        second = _known_fills(people_2, setting.epsilon, priors, generator)
+        if setting.clip_rs_rfd:
+            second = [normalised(frequencies, 1) for frequencies in second]
+    else:
+        scales = _scales(setting.epsilon, people_2.shape[1:])
+
+        def fill(pivot: int, other: int) -> Floats:
+            copies = COPY_RULES[setting.rule](first[pivot], first[other], scales[0], setting.phases[1])
+            return copy_matrix(copies, people_2.shape[-1])
+
+        second = list(map(debias, pivot_one_way(people_2, scales, fill, generator), scales))
     share = setting.phases[0] / setting.people
     return [share * one + (1 - share) * two for one, two in zip(first, second, strict=True)]
-
-
-def _rs_rfd(
-    setting: Setting, first: Sequence[Floats], people: Integers, generator: np.random.Generator
-) -> list[Floats]:
-    raw = _known_fills(people, setting.epsilon, [normalised(frequencies) for frequencies in first], generator)
-    return [normalised(frequencies, 1) for frequencies in raw] if setting.clip_rs_rfd else raw
-
-
-def _corr_rr(
-    setting: Setting, first: Sequence[Floats], people: Integers, generator: np.random.Generator
-) -> list[Floats]:
-    scales = _scales(setting.epsilon, people.shape[1:])
-
-    def fill(pivot: int, other: int) -> Floats:
-        copies = COPY_RULES[setting.rule](first[pivot], first[other], scales[0], setting.phases[1])
-        return copy_matrix(copies, people.shape[-1])
-
-    return list(map(debias, pivot_one_way(people, scales, fill, generator), scales))
 
 
 def mean_squared_error(found: Sequence[Floats], truth: Sequence[Floats]) -> Floats:

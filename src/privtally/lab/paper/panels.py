@@ -12,7 +12,13 @@ Conventions = Literal["published", "as-written"]
 """What the published numbers do, or what the text says, wherever these differ."""
 
 EPSILONS, THREE_EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5), (0.1, 0.3, 0.5)
-CORRELATIONS, DIMENSIONS = (0.1, 0.3, 0.5, 0.7, 0.9), (2.0, 3.0, 4.0, 5.0, 6.0)
+Axis = tuple[str, tuple[float, ...]]
+BY_EPSILON: Axis = "epsilon", EPSILONS
+BY_DIMENSION: Axis = "attributes", (2.0, 3.0, 4.0, 5.0, 6.0)
+BY_CORRELATION: Axis = "correlation", (0.1, 0.3, 0.5, 0.7, 0.9)
+BY_FIVES: Axis = "phase1_percent", (5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0, 50.0)
+BY_TENS: Axis = "phase1_percent", (10.0, 20.0, 30.0, 40.0, 50.0)
+DEFAULTS = {"people": 20_000, "phase1_percent": 20, "attributes": 4, "correlation": 0.1, "first": "falling"}
 REAL = {"a": ("Clave", 10_000), "b": ("Mushroom", 8_000), "c": ("Adult", 10_000)}
 SYMBOLS = {"attributes": "d", "correlation": "ρ", "epsilon": "ε", "people": "n"}
 X_LABELS = {
@@ -52,30 +58,19 @@ class Panel:
         return ", ".join([self.data, *(f"{SYMBOLS[name]} = {value:,}" for name, value in self.shown.items())])
 
     def setting(self, x: float) -> Setting:
-        return _setting(self.conventions, self.data, **{**self.shown, **self.fixed, self.x_name: x})
+        chosen = {**DEFAULTS, **self.shown, **self.fixed, self.x_name: x}
+        population: Synthetic | str = self.data
+        if self.data in ("SynA", "SynB"):
+            drawn = chosen["attributes"], chosen["correlation"], chosen["first"]
+            population = synthetic(self.conventions, self.data, *drawn)
+        choices: Any = {"rule": "proposition", "clip_rs_rfd": False} if self.conventions == "as-written" else {}
+        return Setting(population, chosen["people"], chosen["epsilon"], chosen["phase1_percent"] / 100, **choices)
 
 
 def synthetic(conventions: Conventions, kind: str, attributes: float, correlation: float, first: First) -> Synthetic:
     """SynA or SynB with four labels."""
     choices: Any = {"uncopied": "others"} if conventions == "as-written" else {"first": first}
     return Synthetic("SynA" if kind == "SynA" else "SynB", int(attributes), 4, correlation, **choices)
-
-
-def _setting(
-    conventions: Conventions,
-    data: str,
-    *,
-    epsilon: float,
-    people: int = 20_000,
-    phase1_percent: float = 20,
-    attributes: float = 4,
-    correlation: float = 0.1,
-    first: First = "falling",
-) -> Setting:
-    made = data in ("SynA", "SynB")
-    population = synthetic(conventions, data, attributes, correlation, first) if made else data
-    choices: Any = {"rule": "proposition", "clip_rs_rfd": False} if conventions == "as-written" else {}
-    return Setting(population, people, epsilon, phase1_percent / 100, **choices)
 
 
 def figure_name(figure: str) -> str:
@@ -88,16 +83,10 @@ def panels(conventions: Conventions) -> list[Panel]:
     """Every panel whose points are mean squared errors."""
 
     def figure(
-        number: int,
-        data: str,
-        x_name: str,
-        x: tuple[float, ...],
-        shown: Sequence[Mapping[str, Any]],
-        published_runs: int = 50,
-        **fixed: Any,
+        number: int, data: str, axis: Axis, shown: Sequence[Mapping[str, Any]], published_runs: int = 50, **fixed: Any
     ) -> list[Panel]:
         return [
-            Panel(conventions, f"fig_{number}{letter}", data, x_name, x, each, fixed, published_runs=published_runs)
+            Panel(conventions, f"fig_{number}{letter}", data, *axis, each, fixed, published_runs=published_runs)
             for letter, each in zip("abc", shown, strict=True)
         ]
 
@@ -105,36 +94,25 @@ def panels(conventions: Conventions) -> list[Panel]:
     low, high = ([{"correlation": rho, "epsilon": epsilon} for epsilon in THREE_EPSILONS] for rho in (0.1, 0.9))
     dimension = [{"attributes": attributes, "epsilon": 0.5} for attributes in (2, 3, 4)]
     two = [{"attributes": 2, "epsilon": epsilon} for epsilon in THREE_EPSILONS]
-    percent = tuple(5.0 * step for step in range(1, 11))
-    tens = percent[1::2]
+    two_uniform = {"attributes": 2, "first": "uniform"}
     return [
-        *figure(3, "SynA", "epsilon", EPSILONS, rho),
-        *figure(4, "SynB", "epsilon", EPSILONS, rho, phase1_percent=10),
-        *figure(5, "SynA", "attributes", DIMENSIONS, high),
-        *figure(6, "SynB", "attributes", DIMENSIONS, high),
-        *figure(7, "SynA", "correlation", CORRELATIONS, dimension, published_runs=200),
-        *figure(8, "SynB", "correlation", CORRELATIONS, dimension, published_runs=200),
-        *figure(9, "SynA", "phase1_percent", tens, two, first="uniform"),
-        *figure(10, "SynB", "phase1_percent", tens, two, published_runs=8, first="uniform"),  # its curves are jagged
+        *figure(3, "SynA", BY_EPSILON, rho),
+        *figure(4, "SynB", BY_EPSILON, rho, phase1_percent=10),
+        *figure(5, "SynA", BY_DIMENSION, high),
+        *figure(6, "SynB", BY_DIMENSION, high),
+        *figure(7, "SynA", BY_CORRELATION, dimension, published_runs=200),
+        *figure(8, "SynB", BY_CORRELATION, dimension, published_runs=200),
+        *figure(9, "SynA", BY_TENS, two, first="uniform"),
+        *figure(10, "SynB", BY_TENS, two, published_runs=8, first="uniform"),  # its curves are jagged
         *(
-            Panel(conventions, f"fig_11{own}", name, "epsilon", EPSILONS, {}, {"people": people, "phase1_percent": 10})
+            Panel(conventions, f"fig_11{own}", name, *BY_EPSILON, {}, {"people": people, "phase1_percent": 10})
             for own, (name, people) in REAL.items()
         ),
-        *figure(13, "SynA", "attributes", DIMENSIONS, low),
-        *figure(14, "SynB", "attributes", DIMENSIONS, low),
+        *figure(13, "SynA", BY_DIMENSION, low),
+        *figure(14, "SynB", BY_DIMENSION, low),
         *(
-            Panel(
-                conventions,
-                f"table_{number}",
-                data,
-                "phase1_percent",
-                percent,
-                {"people": people, "epsilon": epsilon},
-                {"attributes": 2, "first": "uniform"},
-                methods=("RS+RFD", "Corr-RR"),
-                published_runs=100,
-            )
+            Panel(conventions, f"table_{number}", data, *BY_FIVES, shown, two_uniform, ("RS+RFD", "Corr-RR"), 100)
             for number, (data, people) in enumerate(product(("SynA", "SynB"), (200, 2_000, 20_000)), start=4)
-            for epsilon in THREE_EPSILONS
+            for shown in ({"people": people, "epsilon": epsilon} for epsilon in THREE_EPSILONS)
         ),
     ]

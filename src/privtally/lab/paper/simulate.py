@@ -32,11 +32,11 @@ def push(counts: Integers, matrix: Floats, generator: np.random.Generator) -> In
     return outputs
 
 
-def spl_one_way(tables: Integers, scales: Sequence[float], generator: np.random.Generator) -> list[Integers]:
-    """Each attribute's counts of SPL reports. Given the records, attributes are randomised independently."""
+def respond(margins: Sequence[Integers], scales: Sequence[float], generator: np.random.Generator) -> list[Integers]:
+    """Each attribute's counts after randomized response; given the records, attributes are randomised independently."""
     return [
         push(margin, response_matrix(scale, margin.shape[-1]), generator)
-        for margin, scale in zip(marginals(tables), scales, strict=True)
+        for margin, scale in zip(margins, scales, strict=True)
     ]
 
 
@@ -48,11 +48,7 @@ def pivot_one_way(
     """
     attributes = range(tables.ndim - 1)
     by_pivot = generator.multinomial(tables, np.full(len(attributes), 1 / len(attributes)))
-    chosen = [marginals(by_pivot[..., pivot])[pivot] for pivot in attributes]
-    private = [
-        push(margin, response_matrix(scale, margin.shape[-1]), generator)
-        for margin, scale in zip(chosen, scales, strict=True)
-    ]
+    private = respond([marginals(by_pivot[..., pivot])[pivot] for pivot in attributes], scales, generator)
     counts = [margin.copy() for margin in private]
     for pivot in attributes:
         for other in attributes:
