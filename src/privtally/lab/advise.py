@@ -22,7 +22,7 @@ from privtally.schema import Schema
 
 SECOND_PHASE = 1.03
 """How much further behind the best a campaign of one phase may be than one of two to be preferred to it."""
-BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.3, 0.5, 0.7, 0.85, 1.0)
+BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)
 MOST_PEOPLE, MOST_EPSILON = 10**12, LARGEST_EPSILON
 """How many people, and how large a budget, are tried to reach a wanted error."""
 NO_ERROR = 1e-24
@@ -88,7 +88,7 @@ class Adviser:
     def by_secrecy(self, question: Question) -> Curves:
         """Every mechanism's error against how often an observer names the pivot."""
         least = 1 / len(self.schema.attributes)
-        guesses = sorted({least, *(guess for guess in GUESSES if guess > least)})
+        guesses = sorted({max(guess, least) for guess in GUESSES})
         return self._curves((None, replace(question, max_pivot_guess=guess)) for guess in guesses)
 
     def _curves(self, questions: Iterable[tuple[float | None, Question]]) -> Curves:

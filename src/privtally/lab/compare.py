@@ -72,7 +72,6 @@ class Study:
 
     @property
     def people(self) -> int:
-        """How many people each campaign asks."""
         return self.users or len(self.records)
 
 
@@ -106,8 +105,7 @@ def compare(
 ) -> list[Comparison]:
     """Every variant under every method at every budget, the best first; the seed alone decides every number."""
     jobs = [(study, variant, epsilon, tuple(methods)) for epsilon in epsilons for variant in chosen]
-    found = run_jobs(study_variant, jobs, workers, advance)
-    rows = [row for rows in found for row in rows]
+    rows = [row for rows in run_jobs(study_variant, jobs, workers, advance) for row in rows]
     return sorted(rows, key=lambda row: (row.epsilon, row.mse))
 
 

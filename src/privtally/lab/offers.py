@@ -7,6 +7,7 @@ that the report does not say which, only a g-th of that information is left.
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, 
 from privtally.documents.campaign import phase1_people
 from privtally.documents.plan import design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
-from privtally.errors import CampaignError, PrivtallyError
+from privtally.errors import PrivtallyError
 from privtally.lab.expectation import Noise
 from privtally.names import MAX_PIVOT_GUESS, MechanismName
 from privtally.schema import Schema
@@ -52,30 +53,22 @@ def offers(schema: Schema, question: Question) -> list[Offer]:
     """Every campaign that can ask these people these questions."""
     attributes = len(schema.attributes)
     blind = 1 / attributes
-    found = [
+    one_phase = [
         Offer("spl", None, blind, [answered(schema, question, group=1)]),
         Offer("rs-fd", None, blind, [filled(schema, question)]),
         Offer("smp", None, 1.0, [answered(schema, question, group=attributes)]),
     ]
-    found = [offer for offer in found if _fits(schema, question.epsilon, offer.mechanism)]
-    if _fits(schema, question.epsilon, "corr-rr"):
-        for share in SHARES:
-            try:
-                asked = phase1_people(question.users, share)
-            except CampaignError:
-                continue
-            guess = max(question.max_pivot_guess, blind)
-            found.append(Offer("corr-rr", share, guess, list(copied(schema, question, asked))))
+    found = []
+    for offer in one_phase:
+        with suppress(PrivtallyError):  # the mechanism cannot ask these questions
+            design(schema, question.epsilon, offer.mechanism)
+            found.append(offer)
+    for share in SHARES:
+        with suppress(PrivtallyError):  # nor this one, or not so few people
+            design(schema, question.epsilon, "corr-rr")
+            noises = list(copied(schema, question, phase1_people(question.users, share)))
+            found.append(Offer("corr-rr", share, max(question.max_pivot_guess, blind), noises))
     return found
-
-
-def _fits(schema: Schema, epsilon: float, mechanism: MechanismName) -> bool:
-    """Whether the mechanism can ask these questions."""
-    try:
-        design(schema, epsilon, mechanism)
-    except PrivtallyError:
-        return False
-    return True
 
 
 def information(epsilon: float, size: int) -> float:

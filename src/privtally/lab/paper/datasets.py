@@ -7,7 +7,6 @@ file is checked against its SHA-256 before it is used. None of the data is part 
 import hashlib
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from privtally.schema import Records, Schema
 
 DIRECTORY_VARIABLE = "PRIVTALLY_DATA_DIR"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
-UCI_FOLDERS = {"adult": "adult", "mushroom": "mushroom", "clave": "00324"}
 SHA256 = {
     "adult/adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "adult/adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
@@ -33,9 +31,8 @@ def load_dataset(name: str, directory: Path | None) -> Records:
         lines = [*_lines("adult/adult.data", directory), *_lines("adult/adult.test", directory)[1:]]
         fields = [line.split(", ") for line in lines]
         people, labels = 10_000, ["01", "01", "01"]
-        rows: Any = [
-            [row[5].startswith("Married"), row[7] in ("Husband", "Wife"), row[9] == "Female"] for row in fields
-        ]
+        chosen = [(row[5].startswith("Married"), row[7] in ("Husband", "Wife"), row[9] == "Female") for row in fields]
+        rows = [list(map(int, row)) for row in chosen]
     elif name == "Mushroom":
         fields = [line.split(",") for line in _lines("mushroom/agaricus-lepiota.data", directory)]
         people, labels = 8_000, [STALK_ROOT, RING_TYPE]
@@ -79,8 +76,7 @@ def _fetch(name: str) -> Path:
             f"name a directory with the UCI files by --data-dir or {DIRECTORY_VARIABLE}, "
             "or install what downloads them: pip install 'privtally[lab]'"
         ) from None
-    folder, file = name.split("/")
-    url = f"{UCI}/{UCI_FOLDERS[folder]}/{file}"
+    url = f"{UCI}/{name.replace('clave/', '00324/')}"
     try:
         return Path(pooch.retrieve(url, known_hash=f"sha256:{SHA256[name]}", path=pooch.os_cache("privtally")))
     except (OSError, ValueError) as fault:

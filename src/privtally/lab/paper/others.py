@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,9 +82,9 @@ def _table_3(directory: Path | None) -> Other:
     rows = []
     for name, _ in REAL.values():
         codes = load_dataset(name, directory).codes.astype(float)
-        matrix = np.abs(np.corrcoef(codes.T))
-        pairs = [float(matrix[one, two]) for one, two in combinations(range(codes.shape[1]), 2)]
-        rows.append([name, codes.shape[1], int(codes.max()) + 1, len(codes), min(pairs), max(pairs)])
+        people, width = codes.shape
+        pairs = np.abs(np.corrcoef(codes.T))[np.triu_indices(width, 1)].tolist()
+        rows.append([name, width, int(codes.max()) + 1, people, min(pairs), max(pairs)])
     return Other(["dataset", "d", "k", "n", "smallest_correlation", "largest_correlation"], rows)
 
 
