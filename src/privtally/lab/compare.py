@@ -21,7 +21,7 @@ from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
 from privtally.documents.sub_reports import SubReports, add_up, distinct
 from privtally.errors import CampaignError, EstimateError
-from privtally.exact.arrays import Floats, Integers
+from privtally.exact.arrays import Floats
 from privtally.exact.source import Source
 from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
@@ -149,17 +149,19 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
     generator, source = np.random.default_rng(int.from_bytes(digest)), seeded(int.from_bytes(digest[:8]))
     schema, asked = study.records.schema, [study.people]
     if NAMED[variant.mechanism].learns:
-        first = phase1_people(study.people, study.phase1_share)
-        asked = [first, study.people - first]
+        asked = [phase1_people(study.people, study.phase1_share)]
+        asked.append(study.people - asked[0])
     plan_1 = design(schema, epsilon, variant.mechanism, source=seeded(study.seed))
     table = distinct(schema.sizes, study.records.codes, np.ones(len(study.records), dtype=np.int64))
     for _ in range(study.runs):
         phases: list[Phase] = []
-        by_phase = _drawn(table.times, asked, generator, replace=study.users is not None)
+        if study.users is None:
+            first = generator.multivariate_hypergeometric(table.times, asked[0], method="marginals")
+            by_phase = [first, table.times - first][: len(asked)]
+        else:
+            by_phase = list(generator.multinomial(asked, table.times / len(study.records)))
         for times in by_phase:
-            plan = plan_1
-            if phases:
-                plan = learn(phases, rule=variant.rule or RULES[0], people=asked[1])
+            plan = learn(phases, rule=variant.rule or RULES[0], people=asked[1]) if phases else plan_1
             people = SubReports(table.codes[times > 0], times[times > 0])
             phases.append((plan, _counts(plan, people, generator, source)))
         yield (
@@ -169,14 +171,6 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
                 for column, size in zip(table.codes.T, schema.sizes, strict=True)
             ],
         )
-
-
-def _drawn(table: Integers, asked: Sequence[int], generator: np.random.Generator, *, replace: bool) -> list[Integers]:
-    """How many people with each record are asked in each phase, drawn from a table with or without replacement."""
-    if replace:
-        return list(generator.multinomial(asked, table / table.sum()))
-    first = generator.multivariate_hypergeometric(table, asked[0], method="marginals")
-    return [first, table - first][: len(asked)]
 
 
 def _counts(plan: Plan, people: SubReports, generator: np.random.Generator, source: Source) -> Counts:

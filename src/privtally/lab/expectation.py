@@ -104,9 +104,9 @@ def expected_error(noise: Noise, population: Population, people: int) -> float:
         alone = sum(noise.alone[place] for place in group.places) / many + noise.passed_over * group.spread
         drawn = group.spread / people
         plausible = dirichlet_variance(group.size)
-        shown = common if many > 1 else own
-        errors = _error(group.together + drawn, alone + many * noise.common, many * plausible, shown)
-        errors += (many - 1) * _error(group.apart + drawn, alone, plausible, own)
+        errors = (many - 1) * _error(group.apart + drawn, alone, plausible, own)
+        directions = common if many > 1 else own
+        errors += _error(group.together + drawn, alone + many * noise.common, many * plausible, directions)
         total += errors * (group.size - 1) / group.size
     return total / len(noise.alone)
 

@@ -47,15 +47,11 @@ class Synthetic:
     def shape(self) -> tuple[int, ...]:
         return (self.size,) * self.attributes
 
-    def first_distribution(self) -> Floats:
-        """The distribution of X1."""
-        weights = np.arange(self.size, 0, -1.0) if self.first == "falling" else np.ones(self.size)
-        distribution: Floats = weights / weights.sum()
-        return distribution
-
     def law(self, parents: Sequence[int] | None = None) -> Floats:
         """The probability of every record; `parents[j]` is the parent of attribute j + 1 in SynB, X1 if not given."""
-        same, law = np.eye(self.size), self.first_distribution()
+        weights = np.arange(self.size, 0, -1.0) if self.first == "falling" else np.ones(self.size)
+        law: Floats = weights / weights.sum()
+        same = np.eye(self.size)
         uncopied = {
             "domain": np.full(self.size, 1 / self.size),
             "others": (1 - same) / (self.size - 1),
@@ -96,9 +92,9 @@ def split_people(
 
 def table_of(records: Records) -> Integers:
     """How many people have each record."""
-    shape = records.schema.sizes
-    keys = np.ravel_multi_index(tuple(records.codes.astype(np.int64).T), shape)
-    return np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
+    table = np.zeros(records.schema.sizes, dtype=np.int64)
+    np.add.at(table, tuple(records.codes.T), 1)
+    return table
 
 
 def split_table(tables: Integers, first: int, generator: np.random.Generator) -> tuple[Integers, Integers]:

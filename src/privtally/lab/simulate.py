@@ -29,8 +29,7 @@ def simulate(mechanism: Mechanism, people: SubReports, generator: Generator) -> 
 
 def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generator: Generator) -> SubReports:
     """The people with this part's codes replaced by a sub-report."""
-    branches = len(part.branches)
-    by_branch = generator.multinomial(people.times, np.full(branches, 1 / branches)).T
+    by_branch = generator.multinomial(people.times, [1 / len(part.branches)] * len(part.branches)).T
     columns = np.array(part.attributes)
     # Codes outside the part stay as they are, raw or private; a part that stands for all attributes has none.
     sizes = [max(size, outputs) for size, outputs in zip(mechanism.sizes, mechanism.outputs, strict=True)]
@@ -44,8 +43,8 @@ def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generat
             group = _through(group, columns[[own]], part.asked[own], columns[own], (part.sizes[own],), generator)
         shape = tuple(part.answers[own] for own in branch)
         for other in others:
-            filling = part.filling(branch, other)
-            group = _through(group, columns[list(branch)], filling, columns[other], shape, generator)
+            fill = part.filling(branch, other)
+            group = _through(group, columns[list(branch)], fill, columns[other], shape, generator)
         found.append(group)
     codes = np.concatenate([group.codes for group in found])
     return distinct(sizes, codes, np.concatenate([group.times for group in found]))

@@ -1,19 +1,21 @@
 """One point of the paper's experiments: a population, a budget, a Phase I share; each method's error over many runs.
 
-The estimators are the paper's, on arrays of runs. `tests/lab` holds them against `privtally.collector.estimate`.
+The first axis of every array is the run. The estimators are the paper's; `tests/lab` holds them against
+`privtally.collector.estimate`. Counts are sampled without users: people with the same record, pivot and private pivot
+behave alike, so multinomials over those groups have exactly the law that counting users one by one would have.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 
 from privtally.collector.learn.rules import COPY_RULES
 from privtally.exact.arrays import Floats, Integers
-from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, respond
 from privtally.lab.population import Synthetic, marginals, split_people
 from privtally.mechanisms.channel import randomized_response
 from privtally.names import Rule
@@ -38,7 +40,6 @@ class Setting:
 
     @property
     def phases(self) -> tuple[int, int]:
-        """How many people each phase has."""
         first = round(self.phase1_share * self.people)
         return first, self.people - first
 
@@ -68,7 +69,7 @@ def run_errors(
     setting: Setting,
     methods: Sequence[PaperMethod],
     runs: int,
-    generator: np.random.Generator,
+    generator: Generator,
     table: Integers | None = None,
 ) -> Mapping[PaperMethod, Floats]:
     """The mean squared error of each method in each run; `table` are the records of a real dataset.
@@ -116,14 +117,12 @@ def _scales(epsilon: float, sizes: Sequence[int]) -> list[float]:
     return [float(randomized_response(Fraction(epsilon), size).scale) for size in sizes]
 
 
-def _spl(people: Integers, epsilon: float, generator: np.random.Generator) -> list[Floats]:
+def _spl(people: Integers, epsilon: float, generator: Generator) -> list[Floats]:
     scales = _scales(epsilon / (people.ndim - 1), people.shape[1:])
     return list(map(debias, respond(marginals(people), scales, generator), scales))
 
 
-def _known_fills(
-    people: Integers, epsilon: float, fills: Sequence[Floats], generator: np.random.Generator
-) -> list[Floats]:
+def _known_fills(people: Integers, epsilon: float, fills: Sequence[Floats], generator: Generator) -> list[Floats]:
     """One pivot, the others filled from distributions (run, label)."""
     scales = _scales(epsilon, people.shape[1:])
     counts = pivot_one_way(people, scales, lambda _, other: fills[other][:, None, :], generator)
@@ -131,7 +130,7 @@ def _known_fills(
 
 
 def _two_phases(
-    setting: Setting, method: PaperMethod, people_1: Integers, people_2: Integers, generator: np.random.Generator
+    setting: Setting, method: PaperMethod, people_1: Integers, people_2: Integers, generator: Generator
 ) -> list[Floats]:
     first = _spl(people_1, setting.epsilon, generator)
     if method == "RS+RFD":
@@ -149,6 +148,50 @@ def _two_phases(
         second = list(map(debias, pivot_one_way(people_2, scales, fill, generator), scales))
     share = setting.phases[0] / setting.people
     return [share * one + (1 - share) * two for one, two in zip(first, second, strict=True)]
+
+
+def response_matrix(scale: float, size: int) -> Floats:
+    """Randomized response as a matrix: λ·identity plus a constant."""
+    return scale * np.eye(size) + (1 - scale) / size
+
+
+def copy_matrix(copy_probability: Floats, size: int) -> Floats:
+    """Copying as a matrix, for each of an array of copy probabilities."""
+    p = copy_probability[..., None, None]
+    matrix: Floats = p * np.eye(size) + (1 - p) / (size - 1) * (1 - np.eye(size))
+    return matrix
+
+
+def push(counts: Integers, matrix: Floats, generator: Generator) -> Integers:
+    """Pass counts (run, input) through a channel (input, output), with a run axis in front where runs differ."""
+    matrix = np.broadcast_to(matrix, (*counts.shape, matrix.shape[-1]))
+    outputs: Integers = generator.multinomial(counts, matrix).sum(axis=-2)
+    return outputs
+
+
+def respond(margins: Sequence[Integers], scales: Sequence[float], generator: Generator) -> list[Integers]:
+    """Each attribute's counts after randomized response; given the records, attributes are randomised independently."""
+    return [
+        push(margin, response_matrix(scale, margin.shape[-1]), generator)
+        for margin, scale in zip(margins, scales, strict=True)
+    ]
+
+
+def pivot_one_way(
+    tables: Integers, scales: Sequence[float], fill: Callable[[int, int], Floats], generator: Generator
+) -> list[Integers]:
+    """Each attribute's counts of reports with one pivot. Given the private pivot, the others are filled independently,
+    through the channel fill(pivot, other).
+    """
+    attributes = range(tables.ndim - 1)
+    by_pivot = generator.multinomial(tables, np.full(len(attributes), 1 / len(attributes)))
+    private = respond([marginals(by_pivot[..., pivot])[pivot] for pivot in attributes], scales, generator)
+    counts = [margin.copy() for margin in private]
+    for pivot in attributes:
+        for other in attributes:
+            if other != pivot:
+                counts[other] += push(private[pivot], fill(pivot, other), generator)
+    return counts
 
 
 def mean_squared_error(found: Sequence[Floats], truth: Sequence[Floats]) -> Floats:

@@ -29,8 +29,8 @@ def write_results(results: Sequence[Result], conventions: Conventions, directory
             shown = [_shown(panel, mine) for panel in panels(conventions) if panel.id in chosen]
             drawn = draw_errors(f"{figure_name(figure)}, conventions: {conventions}", shown)
         write_other(figure, Other(HEADER, rows, drawn), directory)
-    body = [asdict(result) for result in results]
-    write_bytes(directory / "results.json", json.dumps(body, indent=1).encode() + b"\n")
+    text = json.dumps([asdict(result) for result in results], indent=1)
+    write_bytes(directory / "results.json", text.encode() + b"\n")
 
 
 def _shown(panel: Panel, results: Sequence[Result]) -> ErrorPanel:

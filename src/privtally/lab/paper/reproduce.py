@@ -82,13 +82,8 @@ def _point(panel: Panel, x: float, runs: int, seed: int, directory: Path | None)
     # Each point has a generator of its own, from the seed and the point's name.
     name = f"{seed} {panel.conventions} {panel.key} {x:g}"
     generator = np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
-    described = {
-        **setting.describe(),
-        "conventions": panel.conventions,
-        "runs": runs,
-        "seed": seed,
-        "published_runs": panel.published_runs,
-    }
+    described = setting.describe() | {"conventions": panel.conventions, "runs": runs, "seed": seed}
+    described["published_runs"] = panel.published_runs
     results = []
     for method, errors in run_errors(setting, panel.methods, runs, generator, table).items():
         mean = float(np.mean(errors))
