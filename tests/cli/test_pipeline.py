@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from privtally.mechanisms import NAMED
-from privtally.names import MECHANISMS
+from privtally.names import MECHANISMS, MechanismName
 from tests.cli.conftest import LABELS, Program, write_data
 from tests.cli.test_bad_input import refused
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_pipeline_by_hand_recovers_known_frequencies(
-    program: Program, schema: Path, tmp_path: Path, mechanism: str
+    program: Program, schema: Path, tmp_path: Path, mechanism: MechanismName
 ) -> None:
     """Every frequency within four standard errors.
 
@@ -33,7 +33,7 @@ def test_the_pipeline_by_hand_recovers_known_frequencies(
         assert "Ignored column 'person'" in said.err
         program("tally", "--plan", "plan-1.json", "reports-1.ndjson", "-o", "counts-1.json")
         if NAMED[mechanism].learns:
-            program("learn", "--plan", "plan-1.json", "--counts", "counts-1.json", "-o", "plan-2.json")
+            program("learn", "--phase", "plan-1.json", "counts-1.json", "-o", "plan-2.json")
             program("privatise", "--plan", "plan-2.json", "one.csv", "-o", "reports-2.ndjson")
             program("tally", "--plan", "plan-2.json", "reports-2.ndjson", "-o", "counts-2.json")
             phases += ["--phase", "plan-2.json", "counts-2.json"]
@@ -54,7 +54,7 @@ def test_the_pipeline_by_hand_recovers_known_frequencies(
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_run_does_the_whole_job_and_leaves_every_document(
-    program: Program, schema: Path, data: Path, mechanism: str
+    program: Program, schema: Path, data: Path, mechanism: MechanismName
 ) -> None:
     result = program("run", data, "--schema", schema, "--epsilon", 2, "--mechanism", mechanism, "-o", "job", "--json")
     phases = (1, 2) if NAMED[mechanism].learns else (1,)
@@ -124,7 +124,7 @@ def test_estimates_are_written_and_drawn(program: Program, schema: Path, data: P
 def test_show_says_what_a_document_holds(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
     plan = program("show", "job/plan-1.json")
-    assert "phase 1 of 2 of corr-rr, ε = 2" in plan.out
+    assert "phase 1 of corr-rr, ε = 2" in plan.out
     assert "never, rarely, daily" in plan.out
     second = program("show", "job/plan-2.json").out
     assert "Probability that another answer copies the chosen one" in second
@@ -133,7 +133,7 @@ def test_show_says_what_a_document_holds(program: Program, schema: Path, data: P
     assert 0.9999 * 2 <= summary["realised_epsilon"] <= 2
     assert "Counts of 270 private reports" in program("show", "job/counts-2.json").out
     assert "method pooled" in program("show", "job/estimate.json").out
-    for mechanism, phrase in (("rs-rfd", "from priors that the first phase"), ("cond-rr", "from conditional tables")):
+    for mechanism, phrase in (("rs-rfd", "priors"), ("cond-rr", "tables")):
         program("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", mechanism)
         assert phrase in program("show", f"{mechanism}/plan-2.json").out
 
@@ -222,7 +222,7 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     assert "no attribute" in refused(program, "estimate", *phases, "--pair", "smokes,gone")
     assert "two attributes" in refused(program, "estimate", *phases, "--pair", "smokes")
     second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
-    assert "nothing about two" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
+    assert "nothing about" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
     assert "--plot" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
     assert "--method" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "pooled")
     for pair in ("smokes, drinks", " smokes ,drinks "):

@@ -18,7 +18,7 @@ def test_audit_says_what_a_report_gives_away(program: Program, schema: Path, dat
     assert "make up their reports together, they move" in shown.out
     copying = json.loads(Path("job/plan-2.json").read_text())
     del copying["digest"]
-    copying["copy_probability"] = [[1, 1, 1]] * 3
+    copying["parts"][0]["fill"]["probability"] = [[1, 1, 1]] * 3
     Path("same.json").write_bytes(wire.convert(copying, Plan, PlanError, "the plan").dump())
     assert "not computed for this plan" in program("audit", "same.json").out
     result = program("audit", "job/plan-2.json", "--json", "--frequencies", "job/estimate.json").json()
