@@ -14,7 +14,7 @@ from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan, design
 from privtally.documents.report import Reports
-from privtally.exact.source import Source
+from privtally.exact.source import Source, Stream
 from privtally.files import Advance, silently, write_bytes, write_whole
 from privtally.mechanisms import NAMED
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
@@ -46,13 +46,14 @@ def run_campaign(
     records: Records,
     epsilon: float,
     mechanism: MechanismName,
-    source: Source,
+    source: Source | None = None,
     *,
     phase1_share: float = 0.1,
     rule: Rule = "robust",
     max_pivot_guess: float = MAX_PIVOT_GUESS,
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
+    source = source or Stream.from_system()
     plan = design(records.schema, epsilon, mechanism, source=source)
     if not NAMED[mechanism].learns:
         return Job([_collect(plan, records, source)])

@@ -20,6 +20,7 @@ def design(
     epsilon: EpsilonOption,
     mechanism: MechanismOption,
     output: Annotated[Path, Option("--output", "-o", help="Where the plan goes.")],
+    answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
@@ -27,7 +28,7 @@ def design(
     from privtally.files import check_output, read_schema
 
     check_output(output, [schema])
-    _write_plan(design(read_schema(schema), epsilon, mechanism), output, json=json)
+    _write_plan(design(read_schema(schema), epsilon, mechanism, answers=answers), output, json=json)
 
 
 def learn(

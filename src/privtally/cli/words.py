@@ -67,6 +67,8 @@ def describe(document: Plan | Counts | Estimate | PairEstimate, console: Console
 
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
+    if NAMED[plan.mechanism].learns and plan.learned is None:
+        console.print(f"{NAMED['spl'].title}. The next phase is learned from this one:")
     console.print(NAMED[plan.mechanism].title)
     mechanism = plan.sampler
     realised = log_floor(mechanism.ratio)
@@ -101,6 +103,8 @@ def learned(plan: Plan) -> list[str]:
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
     if plan.learned.pivot_guess is not msgspec.UNSET:
         guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
+        if guess <= blind * (1 + 1e-6):
+            console.print("The others are drawn evenly, as in rs-fd: a larger --max-pivot-guess would allow more.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
         sentences.append(f"An observer who knows nothing of the answers names the chosen one {often}.")
     return sentences

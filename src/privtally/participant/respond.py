@@ -8,7 +8,7 @@ import numpy as np
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Report, Reports
 from privtally.errors import LedgerError, RecordError
-from privtally.exact.source import Source, SystemSource
+from privtally.exact.source import Source, Stream, SystemSource
 from privtally.participant.ledger import answer_once
 from privtally.schema import Record, Records, Schema, code_type
 
@@ -50,8 +50,9 @@ def respond(
     return make() if ledger is None else answer_once(ledger, plan, make)
 
 
-def respond_many(plan: Plan, records: Records, source: Source) -> Reports:
+def respond_many(plan: Plan, records: Records, source: Source | None = None) -> Reports:
     """The reports of many participants: the same weights, the same steps, a faster source."""
+    source = source or Stream.from_system()
     if records.schema != plan.schema:
         raise RecordError("the records were encoded for another schema than the plan's")
     ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
