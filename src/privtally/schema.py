@@ -84,7 +84,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The raw codes of labels in the attributes' order; what does not fit is named and never quoted."""
         try:
             return [attribute.code_of[label] for attribute, label in zip(self.attributes, labels, strict=True)]
-        except KeyError:
+        except (KeyError, TypeError):
             pass  # only now is it worth looking at how the labels were typed
         for attribute, label in zip(self.attributes, labels, strict=True):
             if not isinstance(label, str) or normal(label) not in attribute.code_of:

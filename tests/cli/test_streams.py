@@ -116,3 +116,15 @@ def test_swapped_arguments_of_verify_are_named(program: Program, plan: Path) -> 
     program("audit", plan, "--certificate", "c.json")
     program("verify", plan, "c.json")
     assert "swap" in refused(program, "verify", "c.json", plan)
+
+
+def test_no_report_leaves_before_every_row_fits(program: Program, plan: Path, data: Path) -> None:
+    """More rows than are privatised at once, and the last one bad: nothing may reach a pipe."""
+    header, first, *_ = data.read_text().splitlines()
+    Path("many.csv").write_text(
+        "\n".join([header, *[first] * 70_000, first.replace("rarely", "x").replace("never", "x").replace("daily", "x")])
+        + "\n"
+    )
+    words = ["privatise", "-p", str(plan), "many.csv", "--keep-order", "-o", "-"]
+    done = subprocess.run([sys.executable, "-m", "privtally", *words], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")

@@ -82,3 +82,13 @@ def test_the_estimate_carries_the_warning_and_leaves_nothing_out() -> None:
     found = estimate([(plan, counts)])
     assert any("WARNING" in note for note in found.notes)
     assert found.provenance.phases[0].reports == 100_000
+
+
+@pytest.mark.parametrize("name", ["copies", "smp", "rs-fd", "cond-rr"])
+def test_pairs_of_codes_of_one_part_raise_no_alarm_past_the_limit(name: str) -> None:
+    """Two codes of one part are not independent given the record, so that their pairs have no simple bound."""
+    plan = PLANS[name]
+    records = Records(plan.schema, np.zeros((20_000, 3), dtype=np.uint8))
+    counts = count(plan, respond_many(plan, records, seeded(4)).codes, limit=2)
+    assert counts.pairs
+    assert about_fit([(plan, counts)]) == []

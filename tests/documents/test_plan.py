@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, Learned, LearnedFrom, design, load_plan
 from privtally.errors import PlanError
 from privtally.exact import wire
+from privtally.lab.seed import seeded
 from privtally.mechanisms import NAMED, PartPlan
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, Table, TableFill, UniformFill
-from privtally.mechanisms.named import each_alone
+from privtally.mechanisms.named import RandomizedResponse, each_alone
 from privtally.names import MECHANISMS, MechanismName
 from tests.support import EXTENDED_PLANS, Scripted, first_plan, later_plan, part_of, plan_of, plan_with, schema_of
 
@@ -323,3 +325,22 @@ def test_plans_of_other_parts_are_named_for_people_only() -> None:
     assert one.parts == two.parts
     assert one.digest != two.digest
     assert one.sampler.law((0, 1)) == two.sampler.law((0, 1))
+
+
+@pytest.mark.parametrize("answers", [1.5, "2", True])
+def test_a_number_of_answers_must_be_an_integer(answers: Any) -> None:
+    with pytest.raises(PlanError, match="answers"):
+        design(schema_of((2, 2)), 1.0, "spl", answers=answers)
+
+
+def test_a_part_with_too_many_choices_of_pivots_is_refused() -> None:
+    part = PartPlan(tuple(range(40)), 20, (RandomizedResponse(),) * 40, UniformFill())
+    with pytest.raises(PlanError, match="pivots"):
+        plan_with((part,), (2,) * 40)
+
+
+def test_many_pivots_of_many_labels_need_no_combined_code() -> None:
+    part = PartPlan(tuple(range(11)), 10, (RandomizedResponse(),) * 11, UniformFill())
+    plan = plan_with((part,), (100,) * 11, 10.0)
+    codes = np.zeros((50, 11), dtype=np.uint8)
+    assert plan.sampler.privatise(codes, seeded(1)).shape == codes.shape

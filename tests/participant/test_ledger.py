@@ -237,3 +237,9 @@ def test_two_processes_at_once_give_one_report(tmp_path: Path) -> None:
         assert racer.wait(timeout=60) == 0
         racer.stdout.close()
     assert len(ids) == 1
+
+
+@pytest.mark.parametrize("ledger", ["-", "/dev/null", "a\0b"])
+def test_what_keeps_nothing_is_no_ledger(ledger: str) -> None:
+    with pytest.raises(LedgerError):
+        respond(FIRST, RECORD, ledger=ledger)

@@ -21,10 +21,10 @@ def privatise(
 ) -> None:
     """Turn every row of answers into a private report, in an order that says nothing about the rows."""
     from privtally.exact.source import Stream
-    from privtally.files import check_output, read_plan, write_whole
+    from privtally.files import check_output, is_stream, read_plan, write_whole
     from privtally.participant.respond import respond_many
     from privtally.tables.csv_table import open_table
-    from privtally.tables.sorting import in_order
+    from privtally.tables.sorting import after_the_last, in_order
 
     check_output(output, [data, plan])
     the_plan = read_plan(plan)
@@ -35,7 +35,9 @@ def privatise(
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
             batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
             lines = (report.dump() + b"\n" for reports in batches for report in reports)
-            for written, line in enumerate(lines if keep_order else in_order(lines), start=1):  # noqa: B007
+            # What went into a pipe cannot be taken back: no report leaves before every row is known to fit.
+            ordered = (after_the_last(lines) if is_stream(output) else lines) if keep_order else in_order(lines)
+            for written, line in enumerate(ordered, start=1):  # noqa: B007
                 file.write(line)
     facts = {"plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
     announce(output, facts, f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…", json=json)

@@ -1,13 +1,16 @@
 """audit, verify: what taking part gives away, and whether a certificate of it is true."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from privtally.cli.console import err, out, print_json
+from privtally.cli.console import beside, err, out, print_json
 from privtally.cli.options import JsonFlag
 from privtally.errors import DocumentError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def audit(
@@ -37,11 +40,12 @@ def audit(
         if certificate is not None:
             write_bytes(certificate, dump_certificate(certify(the_plans[0])))
             err.print(f"Written: {certificate}")
+    out = beside(certificate)
     if json:
-        print_json(result)
+        print_json(result, out)
         return
     for part in result.get("plans", [result]):
-        _print_plan(part)
+        _print_plan(part, out)
     if "plans" in result:
         total = f"ε = {result['epsilon']:g} promised, {result['realised']} realised"
         out.print(f"Whoever answers all {len(the_plans)} plans gives away at most the sum: {total}.")
@@ -65,7 +69,7 @@ def verify(
     out.print(f"{certificate} is true of {plan}.")
 
 
-def _print_plan(part: dict[str, Any]) -> None:
+def _print_plan(part: dict[str, Any], out: "Console") -> None:
     from rich.table import Table
 
     kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
@@ -85,10 +89,10 @@ def _print_plan(part: dict[str, Any]) -> None:
         out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
     if part["value_guesses"] is None:
         out.print("What an observer can guess is too large to enumerate for this plan.")
-    _print_poisoning(part["poisoning"])
+    _print_poisoning(part["poisoning"], out)
 
 
-def _print_poisoning(poisoning: dict[str, Any]) -> None:
+def _print_poisoning(poisoning: dict[str, Any], out: "Console") -> None:
     effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
     if not effects:
         out.print(

@@ -104,7 +104,7 @@ def learned(plan: Plan) -> list[str]:
     if plan.learned.pivot_guess is not msgspec.UNSET:
         guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
         if guess <= blind * (1 + 1e-6):
-            console.print("The others are drawn evenly, as in rs-fd: a larger --max-pivot-guess would allow more.")
+            sentences.append("The others are drawn evenly, as in rs-fd: a larger --max-pivot-guess would allow more.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
         sentences.append(f"An observer who knows nothing of the answers names the chosen one {often}.")
     return sentences

@@ -69,6 +69,8 @@ class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: str
 
     def __post_init__(self) -> None:
+        if self.phase < 1 or self.reports < 1:
+            raise EstimateError("a phase and its number of reports must be at least 1")
         wire.check_digest(self.plan, "the plan of a phase", EstimateError)
         wire.check_digest(self.counts, "the counts of a phase", EstimateError)
 

@@ -153,6 +153,8 @@ def design(
     """
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
+    if type(answers) is not int:
+        raise PlanError(f"the number of answers must be an integer, got {type(answers).__name__}")
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
         raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
     try:

@@ -6,6 +6,7 @@ A campaign of a mechanism that learns starts with SPL; its later phases have one
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import comb
 
 import msgspec
 
@@ -15,6 +16,9 @@ from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, SilentF
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.part import Part
 from privtally.names import MechanismName
+
+MOST_BRANCHES = 100_000
+"""A part with more choices of pivots is refused: every one is looked at."""
 
 
 class RandomizedResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="grr"):
@@ -41,6 +45,8 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             raise PlanError("a part must state a channel for each of its attributes")
         if not 1 <= self.pivots <= len(self.attributes):
             raise PlanError(f"a part of {len(self.attributes)} attributes cannot ask {self.pivots} of them")
+        if comb(len(self.attributes), self.pivots) > MOST_BRANCHES:
+            raise PlanError(f"a part may have {MOST_BRANCHES:,} choices of pivots; ask fewer attributes, or in groups")
         if (self.fill is None) != (self.pivots == len(self.attributes)):
             raise PlanError("a part needs a fill if and only if some of its attributes are not asked")
         asked = tuple(

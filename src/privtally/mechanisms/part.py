@@ -196,7 +196,7 @@ class Part:
         if self.silent:
             return
         given = private[0]
-        if len(branch) > 1:
+        if len(branch) > 1 and self.fill is not None and self.fill.conditional:
             given = np.ravel_multi_index(private, [self.answers[own] for own in branch]).astype(np.uint64)
         for other in self.others(branch):
             room[people, self.attributes[other]] = self.filling(branch, other).draw(given, source)

@@ -18,7 +18,7 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import DocumentError, LedgerError
 from privtally.exact import wire
-from privtally.files import MOST_BYTES, naming, open_binary, write_bytes
+from privtally.files import MOST_BYTES, is_stream, naming, open_binary, write_bytes
 
 
 class SameSurveyWarning(UserWarning):
@@ -51,6 +51,8 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
     A campaign is answered as often as its first plan says and no more.
     """
     path = Path(ledger)
+    if "\0" in str(path) or is_stream(path):
+        raise LedgerError("a ledger must be a file that keeps what is written, not a device, a pipe or standard output")
     with _locked(path):
         answered = _read(path)
         asked = _Entry(wire.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers, ())

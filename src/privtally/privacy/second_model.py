@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate, combinations, product
-from math import prod
+from math import comb, prod
 from operator import mul
 from typing import Any
 
@@ -79,6 +79,7 @@ class _Mixture:
         require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
         self.weights = [_weights(budget / self.pivots, size) for size in sizes]
         self.ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
+        require(comb(self.size, self.pivots) <= 100_000, "a part has too many choices of pivots")
         self.branches = list(combinations(range(self.size), self.pivots))
         self._check_fill()
 

@@ -32,6 +32,12 @@ def in_order(lines: Iterable[bytes], lines_a_run: int = 1 << 18, most_runs: int 
         yield from heapq.merge(run, *runs)
 
 
+def after_the_last(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The same lines, of which the first comes after all are read."""
+    with _stored(lines) as file:
+        yield from file
+
+
 def _stored(run: Iterable[bytes]) -> IO[bytes]:
     """A temporary file of the lines, at its beginning."""
     try:

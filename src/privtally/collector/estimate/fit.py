@@ -55,7 +55,7 @@ def _tests(plan: Plan, counts: Counts) -> int:
     mechanism = plan.sampler
     return (
         2 * sum(mechanism.outputs)
-        + sum(table.size for table in counts.pairs.values())
+        + sum(counts.pairs[pair].size for pair in _across_parts(plan, counts))
         + sum(part.distinct for part in mechanism.parts if counts.parts.get(part.attributes) is not None)
     )
 
@@ -75,9 +75,15 @@ def _findings(plan: Plan, counts: Counts) -> Iterator[Finding]:
         if subs is not None and part.pivots == 1:
             row, finding = _worst(subs.times, counts.reports, _report_bounds(part, subs.codes), 1)
             yield Finding(f"one and the same report ({', '.join(map(str, subs.codes[row].tolist()))})", *finding)
-    for (one, two), table in counts.pairs.items():
-        _, finding = _worst(table.ravel(), counts.reports, np.outer(high[one], high[two]).ravel(), 1)
+    for one, two in _across_parts(plan, counts):
+        _, finding = _worst(counts.pairs[one, two].ravel(), counts.reports, np.outer(high[one], high[two]).ravel(), 1)
         yield Finding(f"one pair of codes of '{names[one]}' and '{names[two]}'", *finding)
+
+
+def _across_parts(plan: Plan, counts: Counts) -> list[tuple[int, int]]:
+    """The pairs of attributes of different parts, whose codes are independent given the record."""
+    places = plan.sampler.places
+    return [(one, two) for one, two in counts.pairs if places[one][0] != places[two][0]]
 
 
 def _worst(times: Distribution, reports: int, bounds: Floats, sign: int) -> tuple[int, tuple[float, float, float]]:
