@@ -7,7 +7,7 @@ frequencies have the same law there is no way back; `known` says for which attri
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,40 +20,13 @@ MOST_CONDITION = 1e6
 """A condition number from which on an operator cannot be undone in floating point with any use."""
 
 
-class Inverse(Protocol):
-    """true = uniform + back · (observed − start), attribute by attribute."""
-
-    @property
-    def start(self) -> Sequence[Floats]:
-        """The frequencies that uniform answers would be observed with."""
-        ...
-
-    @property
-    def known(self) -> Sequence[bool]:
-        """Which attributes' frequencies the reports determine."""
-        ...
-
-    @property
-    def condition(self) -> float:
-        """The operator's condition number: 1 where every attribute is observed by itself."""
-        ...
-
-    def apply(self, observed: Sequence[Floats]) -> list[Floats]:
-        """The true frequencies behind observed ones."""
-        ...
-
-    def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
-        """The frequencies that true ones would be observed with."""
-        ...
-
-    def back(self, own: int) -> list[Floats]:
-        """For each attribute the matrix (own label, its code): what an observed code adds to a frequency."""
-        ...
-
-
 @dataclass(frozen=True)
 class ByLabel:
-    """Where each label is reported by itself: one small matrix over attributes serves every label."""
+    """Where each label is reported by itself: one small matrix over attributes serves every label.
+
+    `start` are the frequencies that uniform answers would be observed with, `known` says which attributes' frequencies
+    the reports determine, and `condition` is the operator's condition number, 1 where each is observed by itself.
+    """
 
     scales: Floats
     weights: Floats
@@ -62,14 +35,17 @@ class ByLabel:
     condition: float
 
     def apply(self, observed: Sequence[Floats]) -> list[Floats]:
+        """The true frequencies behind observed ones."""
         uniform = [np.full(len(start), 1 / len(start)) for start in self.start]
         return _mapped(self.weights, observed, self.start, uniform)
 
     def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
+        """The frequencies that true ones would be observed with."""
         uniform = [np.full(len(start), 1 / len(start)) for start in self.start]
         return _mapped(self.scales, frequencies, uniform, self.start)
 
     def back(self, own: int) -> list[Floats]:
+        """For each attribute the matrix (own label, its code): what an observed code adds to a frequency."""
         sizes = [len(start) for start in self.start]
         return [weight * np.eye(sizes[own], size) for weight, size in zip(self.weights[own], sizes, strict=True)]
 
@@ -87,7 +63,7 @@ def _mapped(
 
 @dataclass(frozen=True)
 class ByTable:
-    """Any channels and fills: the whole matrix, attributes laid end to end."""
+    """The same for any channels and fills: the whole matrix, attributes laid end to end."""
 
     operator: Floats
     matrix: Floats
@@ -109,7 +85,10 @@ class ByTable:
         return np.split(rows, ends([len(start) for start in self.start]), axis=1)
 
 
-def inverse_of(part: Part) -> ByLabel | ByTable:
+Inverse = ByLabel | ByTable
+
+
+def inverse_of(part: Part) -> Inverse:
     """The way back through a part."""
     if not part.linear:
         raise EstimateError("with several hidden pivots the reports say nothing about one attribute by itself")

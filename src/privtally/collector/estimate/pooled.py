@@ -198,7 +198,7 @@ def _scaled_precision(deviations: Floats, information: Floats) -> Floats:
     return scaled
 
 
-def pool(likelihoods: Sequence[Likelihood], labels: Labels, *, most_steps: int = MOST_STEPS) -> Pooled:
+def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     """The pooled estimate of attributes with these labels."""
     model = Model(labels)
     gradient, information = _derivatives(likelihoods, model.uniform)
@@ -207,7 +207,7 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels, *, most_steps: int =
         prior = prior.with_dirichlet(model.largest)
     posterior = model.posterior(prior, gradient, information)
     mean = model.mean(posterior)
-    for _ in range(most_steps - 1):
+    for _ in range(MOST_STEPS - 1):
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, np.cumsum(model.sizes)[:-1])])
         gradient, information = _derivatives(likelihoods, point)
         from_uniform = gradient + information @ (point - model.uniform)
