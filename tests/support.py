@@ -1,8 +1,9 @@
 """What the tests share: plans of every kind, scripted randomness, and exact arithmetic that shares no code with src."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from math import factorial, prod
 from typing import Any
@@ -15,10 +16,12 @@ from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Learned, LearnedFrom, Plan, design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
+from privtally.errors import PlanError
+from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.probability import nearest_distribution, nearest_probability
-from privtally.exact.source import Words
+from privtally.exact.source import WORD, Source, Words, words_below
 from privtally.mechanisms import NAMED, Law, Mechanism, Part, PartPlan, build
-from privtally.mechanisms.channel import Subsets, randomized_response
+from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.fills import (
     AnyFill,
     CopyFill,
@@ -32,7 +35,7 @@ from privtally.mechanisms.fills import (
 )
 from privtally.mechanisms.named import RandomizedResponse, one_pivot
 from privtally.names import MechanismName
-from privtally.schema import Schema
+from privtally.schema import Schema, code_type
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     *((size,) * attributes for attributes in (2, 3, 4) for size in (2, 3, 4)),
@@ -185,6 +188,78 @@ EXTENDED_PLANS: dict[str, Plans] = {
 
 FANO = ((0, 1, 2), (0, 3, 4), (0, 5, 6), (1, 3, 5), (1, 4, 6), (2, 3, 6), (2, 4, 5))
 """The lines of the Fano plane: seven sets of three points, any two of which have one point in common."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Sets of output codes, one row for each input and all of one size: weight `same` inside, `other` outside."""
+
+    sets: Integers
+    outputs: int
+    same: int
+    other: int
+
+    def __post_init__(self) -> None:
+        distinct = all(len(set(row)) == len(row) for row in self.sets.tolist())
+        if self.sets.ndim != 2 or not distinct or self.sets.min() < 0 or self.sets.max() >= self.outputs:
+            raise PlanError(f"every input needs a set of different output codes below {self.outputs}")
+        if self.sets.shape[1] >= self.outputs or not 0 < self.other <= self.same or not self.total < WORD:
+            raise PlanError(f"weights {self.same} and {self.other} on {self.outputs} codes do not fit a 64-bit word")
+
+    @property
+    def inputs(self) -> int:
+        return len(self.sets)
+
+    @property
+    def total(self) -> int:
+        inside = int(self.sets.shape[1])
+        return inside * self.same + (self.outputs - inside) * self.other
+
+    @property
+    def scale(self) -> None:
+        return None
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.same, self.other)
+
+    def holders(self, output: int) -> Sequence[int]:
+        found: list[int] = np.flatnonzero((self.sets == output).any(axis=1)).tolist()
+        return found
+
+    def probability(self, given: int, output: int) -> Fraction:
+        return Fraction(self.same if (self.sets[given] == output).any() else self.other, self.total)
+
+    def push(self, distribution: Distribution) -> Distribution:
+        mass = distribution.sum(axis=-1, keepdims=True)
+        inside = distribution @ self._members.astype(distribution.dtype)
+        pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
+        return pushed
+
+    def draw(self, given: Codes, source: Source) -> Codes:
+        # The line of words is cut into a piece of `same` words for each code of the set, then pieces of `other` words
+        # for the codes outside it, in the order of the input's row in `_order`.
+        inside = self.sets.shape[1]
+        fit = (WORD - 1) // self.total
+        words = words_below(source, self.total * fit, len(given))
+        end = self.same * inside * fit
+        beyond = words >= np.uint64(end)
+        places = words // np.uint64(self.same * fit)
+        places[beyond] = np.uint64(inside) + (words[beyond] - np.uint64(end)) // np.uint64(self.other * fit)
+        drawn: Codes = self._order[given, places.astype(np.int64)]
+        return drawn
+
+    @cached_property
+    def _members(self) -> Integers:
+        members = np.zeros((self.inputs, self.outputs), dtype=np.int64)
+        np.put_along_axis(members, self.sets, 1, axis=1)
+        return members
+
+    @cached_property
+    def _order(self) -> Codes:
+        """For each input the codes of its set, then all others."""
+        order = np.argsort(1 - self._members, axis=1, kind="stable")
+        return order.astype(code_type((self.outputs,)))
 
 
 def subsets(epsilon: Fraction, sets: Sequence[Sequence[int]], outputs: int) -> Subsets:

@@ -12,11 +12,11 @@ from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports
 from privtally.lab.simulate import simulate
 from privtally.mechanisms import Part, PartPlan
-from privtally.mechanisms.channel import Subsets, randomized_response
+from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, UniformFill
 from privtally.mechanisms.named import RandomizedResponse
 from privtally.names import MechanismName
-from tests.support import first_plan, later_plan, plan_of, plan_with, table_fill
+from tests.support import Subsets, first_plan, later_plan, plan_of, plan_with, table_fill
 
 SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 40, 1)
 """Three labels, six output codes."""

@@ -8,7 +8,7 @@ import pytest
 from privtally.collector.estimate.inverse import ByLabel, ByTable, inverse_of, operator_of, zero_sum_basis
 from privtally.errors import EstimateError
 from privtally.mechanisms import Mechanism, Part, independent, within
-from privtally.mechanisms.channel import Subsets, randomized_response
+from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.fills import CopyFill, Table, TableFill, UniformFill
 from tests.collector.made_up import (
     copying_groups,
@@ -18,7 +18,7 @@ from tests.collector.made_up import (
     plans_of_every_kind,
     two_pivots,
 )
-from tests.support import cases, plan_of, table_fill
+from tests.support import Subsets, cases, plan_of, table_fill
 
 
 def every_linear_part() -> dict[str, Part]:

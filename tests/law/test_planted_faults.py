@@ -15,9 +15,10 @@ from privtally.exact.source import WORD, Source, words_below
 from privtally.mechanisms import Mechanism, Part, PartPlan, fills, named
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
-from privtally.mechanisms.channel import Keep, Subsets
+from privtally.mechanisms.channel import Keep
 from privtally.mechanisms.filling import Rows, Uniform
 from tests.law.checks import CHECKS, GROUPS, PIVOTS, SILENT_GROUPS, SILENT_PIVOTS
+from tests.support import Subsets
 
 Codes = np.ndarray
 
@@ -231,8 +232,8 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "a bound too large by one": (put(channels, "words_below", lambda s, b, c: words_below(s, min(b + 1, WORD), c)), "words of randomized response"),
     "rejected words become zero": (put(channels, "words_below", rejected_become_zero), "words of randomized response"),
     "rejected words become zero in fills": (put(fillings, "words_below", rejected_become_zero), "words of uniform"),
-    "remainder for uniform": (put(Uniform, "draw", lambda self, given, source: (source.words(len(given)) % np.uint64(self.size)).astype(np.uint8)), "words of uniform"),
-    "last code never uniform": (put(Uniform, "draw", lambda self, given, source: np.minimum(words_below(source, WORD // self.size * self.size, len(given)) // np.uint64(WORD // self.size), np.uint64(self.size - 2)).astype(np.uint8)), "words of uniform"),
+    "remainder for uniform": (put(Uniform, "draw", lambda self, given, source: (source.words(len(given)) % np.uint64(self.outputs)).astype(np.uint8)), "words of uniform"),
+    "last code never uniform": (put(Uniform, "draw", lambda self, given, source: np.minimum(words_below(source, WORD // self.outputs * self.outputs, len(given)) // np.uint64(WORD // self.outputs), np.uint64(self.outputs - 2)).astype(np.uint8)), "words of uniform"),
     "edges on the wrong side": (put(Rows, "draw", rows_with("left")), "words of tables"),
     "the first row for all": (put(Rows, "draw", rows_with("right", first_row=True)), "words of tables"),
     "a tenth too much weight": (put_weights(lambda same, other: (same // 2 * 11 // 10, other // 2)), "privacy of rs-fd"),

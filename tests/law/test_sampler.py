@@ -15,7 +15,7 @@ from privtally.exact.source import WORD
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Mechanism
 from privtally.mechanisms.channel import Channel, Keep, randomized_response
-from privtally.mechanisms.filling import Point, Uniform, conditional, copying
+from privtally.mechanisms.filling import Uniform, conditional, copying
 from privtally.names import MechanismName
 from privtally.participant.respond import respond
 from privtally.schema import Record
@@ -37,7 +37,7 @@ CHANNELS: Sequence[tuple[str, Channel, int]] = (
     ("lines", subsets(Fraction(1), FANO, 7), 7),
     ("five lines", subsets(Fraction(1, 3), FANO[:5], 7), 5),
     ("two sets of four", subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2),
-    ("a point", Point(4, 3), 3),
+    ("a point", conditional([[0.0, 0.0, 0.0, 1.0]]), 3),
 )
 
 

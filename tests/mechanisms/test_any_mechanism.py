@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from privtally.exact.probability import nearest_distribution
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Mechanism, Part
-from privtally.mechanisms.channel import Asked, Keep, Subsets
+from privtally.mechanisms.channel import Asked, Keep
 from privtally.mechanisms.fills import Fill, RowFill, SilentFill, Table, TableFill, UniformFill, table_places
 from tests.law.test_operator import joint_of, reported
 from tests.privacy.test_loss import assert_losses_are_those_of
-from tests.support import all_laws, chi_square_p
+from tests.support import Subsets, all_laws, chi_square_p
 
 GROUPINGS = (((0, 1, 2),), ((1, 0),), ((2, 0), (1,)), ((0,), (1,)))
 

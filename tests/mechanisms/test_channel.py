@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from privtally.errors import PlanError
 from privtally.exact.source import WORD
 from privtally.lab.seed import seeded
-from privtally.mechanisms.channel import Asked, Channel, Keep, Subsets, largest_and_smallest, randomized_response
-from privtally.mechanisms.filling import Point, Rows, Uniform, conditional, constant, copying
-from tests.support import FANO, subsets
+from privtally.mechanisms.channel import Asked, Channel, Keep, largest_and_smallest, randomized_response
+from privtally.mechanisms.filling import Rows, Uniform, conditional, copying
+from tests.support import FANO, Subsets, subsets
 
 ASKED: dict[str, Asked] = {
     "response on 2": randomized_response(Fraction(1), 2),
@@ -24,9 +24,9 @@ ASKED: dict[str, Asked] = {
     "the same set for all": subsets(Fraction(1), ((0,), (0,)), 3),
 }
 FILLING: dict[str, tuple[Channel, int]] = {
-    "a point": (Point(4, 2), 3),
+    "a point": (conditional([[0.0, 0.0, 1.0, 0.0]]), 3),
     "evenly on 5": (Uniform(5), 3),
-    "a row": (constant([0.125, 0.5, 0.375]), 4),
+    "a row": (conditional([[0.125, 0.5, 0.375]]), 4),
     "a table": (conditional([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]), 3),
     "copies": (copying(0.25, 3), 3),
     "never copies": (copying(0.0, 2), 2),

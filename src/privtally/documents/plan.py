@@ -167,14 +167,13 @@ def design(
         epsilon = float(epsilon)
     except OverflowError:
         epsilon = math.inf
-    NAMED[mechanism].check(schema.sizes)
     return Plan(
         schema=schema,
         epsilon=epsilon,
         mechanism=mechanism,
         phase=1,
         answers=answers,
-        parts=NAMED[mechanism].first(len(schema.attributes)),
+        parts=NAMED[mechanism].first(schema.sizes),
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
 

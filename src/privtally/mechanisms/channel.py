@@ -1,12 +1,8 @@
 """Channels: the law of an output code given an input code, in integer weights.
 
 A channel knows its exact probabilities, pushes distributions through itself and draws from itself, all from the same
-integers. Draws compare words with integers; no float takes part. Input and output alphabets may differ.
-
-    Keep     the input's own code with one weight, every other code with another (randomized response, copying)
-    Subsets  every code of a set that belongs to the input with one weight, every other code with another
-
-Channels that never see a record are in `filling`.
+integers. Draws compare words with integers; no float takes part. Input and output alphabets may differ. Channels that
+never see a record are in `filling`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from privtally.errors import PlanError
-from privtally.exact.arrays import Codes, Distribution, Integers
+from privtally.exact.arrays import Codes, Distribution
 from privtally.exact.exponential import at_most_exp, floor_of
 from privtally.exact.source import WORD, Source, words_below
 from privtally.schema import code_type
@@ -28,73 +24,58 @@ LEAST_REALISED = Fraction(9_999, 10_000)
 
 
 class Channel(Protocol):
-    """The law of an output code given an input code."""
+    """The law of one of `outputs` codes given an input code."""
 
     @property
-    def outputs(self) -> int:
-        """The number of output codes."""
-        ...
+    def outputs(self) -> int: ...
 
     @property
     def scale(self) -> Fraction | None:
         """λ where the channel is λ·identity plus a constant, whatever its input; None where it is not of that form."""
-        ...
 
     def probability(self, given: int, output: int) -> Fraction:
         """The exact probability of an output code given an input code."""
-        ...
 
     def push(self, distribution: Distribution) -> Distribution:
         """The distribution of the output when the input has the given one (along the last axis)."""
-        ...
 
     def draw(self, given: Codes, source: Source) -> Codes:
         """One output code for each input code."""
-        ...
 
 
 class Asked(Channel, Protocol):
-    """A channel that sees the record: a set of output codes belongs to each input.
+    """A channel that sees the record: a set of output codes belongs to each of its `inputs`.
 
-    A code of the input's set has the weight `same`, every other code the weight `other`.
+    A code of the input's set has the weight `same`, every other code the weight `other`; the weights of all codes have
+    the same `total` for every input.
     """
 
     @property
-    def same(self) -> int:
-        """The weight of every code of the input's set."""
-        ...
+    def inputs(self) -> int: ...
 
     @property
-    def other(self) -> int:
-        """The weight of every other code."""
-        ...
+    def same(self) -> int: ...
 
     @property
-    def inputs(self) -> int:
-        """The number of input codes."""
-        ...
+    def other(self) -> int: ...
 
     @property
-    def total(self) -> int:
-        """The sum of the weights of all output codes, the same for every input."""
-        ...
+    def total(self) -> int: ...
 
     @property
     def ratio(self) -> Fraction:
         """The largest likelihood ratio between two inputs (e to the realised budget)."""
-        ...
 
     def holders(self, output: int) -> Sequence[int]:
         """The inputs to whose set an output code belongs."""
-        ...
 
 
 def largest_and_smallest(channel: Asked, output: int) -> tuple[int, int]:
     """Two different inputs: one under which the output is most probable, and one under which it is least probable."""
     holders = channel.holders(output)
     inside = holders[0] if holders else 0
-    outside = next((code for code in range(channel.inputs) if code not in holders), (inside + 1) % channel.inputs)
-    return (inside, outside) if inside != outside else (inside, (inside + 1) % channel.inputs)
+    others = (code for code in range(channel.inputs) if code != inside and code not in holders)
+    return inside, next(others, (inside + 1) % channel.inputs)
 
 
 @dataclass(frozen=True)
@@ -158,78 +139,6 @@ class Keep:
         """The code that each `given + steps` stands for: step 0 leads to the next one, the last step back home."""
         codes = np.roll(np.arange(self.size, dtype=code_type((self.size,))), -1)
         return np.concatenate([codes, codes])
-
-
-@dataclass(frozen=True, eq=False)
-class Subsets:
-    """Sets of output codes, one row for each input and all of one size: weight `same` inside, `other` outside."""
-
-    sets: Integers
-    outputs: int
-    same: int
-    other: int
-
-    def __post_init__(self) -> None:
-        distinct = all(len(set(row)) == len(row) for row in self.sets.tolist())
-        if self.sets.ndim != 2 or not distinct or self.sets.min() < 0 or self.sets.max() >= self.outputs:
-            raise PlanError(f"every input needs a set of different output codes below {self.outputs}")
-        if self.sets.shape[1] >= self.outputs or not 0 < self.other <= self.same or not self.total < WORD:
-            raise PlanError(f"weights {self.same} and {self.other} on {self.outputs} codes do not fit a 64-bit word")
-
-    @property
-    def inputs(self) -> int:
-        return len(self.sets)
-
-    @property
-    def total(self) -> int:
-        inside = int(self.sets.shape[1])
-        return inside * self.same + (self.outputs - inside) * self.other
-
-    @property
-    def scale(self) -> None:
-        return None
-
-    @property
-    def ratio(self) -> Fraction:
-        return Fraction(self.same, self.other)
-
-    def holders(self, output: int) -> Sequence[int]:
-        found: list[int] = np.flatnonzero((self.sets == output).any(axis=1)).tolist()
-        return found
-
-    def probability(self, given: int, output: int) -> Fraction:
-        return Fraction(self.same if (self.sets[given] == output).any() else self.other, self.total)
-
-    def push(self, distribution: Distribution) -> Distribution:
-        mass = distribution.sum(axis=-1, keepdims=True)
-        inside = distribution @ self._members.astype(distribution.dtype)
-        pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
-        return pushed
-
-    def draw(self, given: Codes, source: Source) -> Codes:
-        # The line of words is cut into a piece of `same` words for each code of the set, then pieces of `other` words
-        # for the codes outside it, in the order of the input's row in `_order`.
-        inside = self.sets.shape[1]
-        fit = (WORD - 1) // self.total
-        words = words_below(source, self.total * fit, len(given))
-        end = self.same * inside * fit
-        beyond = words >= np.uint64(end)
-        places = words // np.uint64(self.same * fit)
-        places[beyond] = np.uint64(inside) + (words[beyond] - np.uint64(end)) // np.uint64(self.other * fit)
-        drawn: Codes = self._order[given, places.astype(np.int64)]
-        return drawn
-
-    @cached_property
-    def _members(self) -> Integers:
-        members = np.zeros((self.inputs, self.outputs), dtype=np.int64)
-        np.put_along_axis(members, self.sets, 1, axis=1)
-        return members
-
-    @cached_property
-    def _order(self) -> Codes:
-        """For each input the codes of its set, then all others."""
-        order = np.argsort(1 - self._members, axis=1, kind="stable")
-        return order.astype(code_type((self.outputs,)))
 
 
 @lru_cache(maxsize=1024)

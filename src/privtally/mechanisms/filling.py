@@ -1,6 +1,5 @@
 """Channels that fill attributes which are not asked: from private codes to codes.
 
-Point    always the same code
 Uniform  every code with the same probability, whatever the input
 Rows     a row of weights for each input, or one row for all (conditional tables, priors)
 """
@@ -21,56 +20,29 @@ from privtally.schema import code_type
 
 
 @dataclass(frozen=True)
-class Point:
-    """Always the same code, whatever the input."""
-
-    outputs: int
-    code: int
-
-    @property
-    def scale(self) -> Fraction:
-        return Fraction(0)
-
-    def probability(self, given: int, output: int) -> Fraction:
-        return Fraction(int(output == self.code))
-
-    def push(self, distribution: Distribution) -> Distribution:
-        pushed: Distribution = np.zeros((*distribution.shape[:-1], self.outputs), dtype=distribution.dtype)
-        pushed[..., self.code] = distribution.sum(axis=-1)
-        return pushed
-
-    def draw(self, given: Codes, source: Source) -> Codes:
-        return np.full(len(given), self.code, dtype=code_type((self.outputs,)))
-
-
-@dataclass(frozen=True)
 class Uniform:
     """Every code with the same probability, whatever the input."""
 
-    size: int
-
-    @property
-    def outputs(self) -> int:
-        return self.size
+    outputs: int
 
     @property
     def scale(self) -> Fraction:
         return Fraction(0)
 
     def probability(self, given: int, output: int) -> Fraction:
-        return Fraction(1, self.size)
+        return Fraction(1, self.outputs)
 
     def push(self, distribution: Distribution) -> Distribution:
-        pushed: Distribution = np.repeat(distribution.sum(axis=-1, keepdims=True), self.size, axis=-1) / self.size
+        pushed: Distribution = np.repeat(distribution.sum(axis=-1, keepdims=True), self.outputs, axis=-1) / self.outputs
         return pushed
 
     def draw(self, given: Codes, source: Source) -> Codes:
-        if self.size == 1:
+        if self.outputs == 1:
             return np.zeros(len(given), dtype=np.uint8)
-        piece = WORD // self.size
-        codes = words_below(source, piece * self.size, len(given))
+        piece = WORD // self.outputs
+        codes = words_below(source, piece * self.outputs, len(given))
         codes //= np.uint64(piece)
-        return codes.astype(code_type((self.size,)))
+        return codes.astype(code_type((self.outputs,)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +70,7 @@ class Rows:
     def push(self, distribution: Distribution) -> Distribution:
         if len(self.weights) == 1:
             distribution = distribution.sum(axis=-1, keepdims=True)
-        exact = distribution.dtype == object
-        weights = self.weights.astype(object) if exact else self.weights.astype(float)
+        weights = self.weights.astype(object if distribution.dtype == object else float)
         pushed: Distribution = (distribution @ weights) / PROBABILITY_UNIT
         return pushed
 
@@ -125,13 +96,8 @@ def copying(probability: float, size: int) -> Keep:
     return Keep(size, copies * (size - 1), PROBABILITY_UNIT - copies)
 
 
-def constant(row: Sequence[float]) -> Rows:
-    """Draws from one distribution whatever the input."""
-    return conditional([row])
-
-
 def conditional(rows: Sequence[Sequence[float]]) -> Rows:
-    """Draws from the row of the input."""
+    """Draws from the row of the input, or from the only row whatever the input."""
     parts = np.asarray(rows, dtype=float) * PROBABILITY_UNIT
     if not ((parts >= 0) & (parts <= PROBABILITY_UNIT) & (parts == np.rint(parts))).all():
         raise PlanError("probabilities must be whole multiples of 2^-32 between 0 and 1")

@@ -21,7 +21,7 @@ import msgspec
 from privtally.errors import PlanError
 from privtally.exact.probability import whole_parts
 from privtally.mechanisms.channel import Channel
-from privtally.mechanisms.filling import Point, Uniform, conditional, constant, copying
+from privtally.mechanisms.filling import Uniform, conditional, copying
 
 MAX_TABLE_CELLS = 1_000_000
 """A plan carries tables of at most this many cells in all."""
@@ -41,6 +41,10 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Whether the report says "not asked" instead of a code."""
     even: ClassVar[bool] = False
     """Whether all codes that a fill can give have the same probability."""
+
+    @staticmethod
+    def check_sizes(outputs: Sequence[int], pivots: int) -> None:
+        """Refuse attributes, by their numbers of output codes, that this kind of fill does not take."""
 
     def check(self, outputs: Sequence[int], pivots: int) -> None:
         """Refuse a fill that does not fit attributes with these numbers of output codes, or is no exact law."""
@@ -73,10 +77,10 @@ class RowFill(Fill, frozen=True, tag="row"):
         if tuple(map(len, self.rows)) != tuple(outputs):
             raise PlanError("a fill of rows must give one probability for each code of each attribute")
         for row in self.rows:
-            constant(row)
+            conditional([row])
 
     def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
-        return constant(self.rows[other])
+        return conditional([self.rows[other]])
 
 
 class CopyFill(Fill, frozen=True, tag="copy"):
@@ -86,9 +90,16 @@ class CopyFill(Fill, frozen=True, tag="copy"):
     conditional: ClassVar[bool] = True
     probability: tuple[Row, ...]
 
-    def check(self, outputs: Sequence[int], pivots: int) -> None:
+    @staticmethod
+    def check_sizes(outputs: Sequence[int], pivots: int) -> None:
         if pivots != 1 or len(set(outputs)) > 1:
-            raise PlanError("copies need one pivot and the same number of codes in every attribute of a part")
+            raise PlanError(
+                "copies (corr-rr) need one pivot and the same number of labels in every attribute, "
+                f"here they have {', '.join(map(str, outputs))}; use cond-rr for unequal ones"
+            )
+
+    def check(self, outputs: Sequence[int], pivots: int) -> None:
+        self.check_sizes(outputs, pivots)
         if len(self.probability) != len(outputs) or {len(row) for row in self.probability} != {len(outputs)}:
             raise PlanError("copy probabilities must have a row and a column for each attribute")
         if any(row[own] != 1 for own, row in enumerate(self.probability)):
@@ -115,8 +126,18 @@ class TableFill(Fill, frozen=True, tag="table", dict=True):
     conditional: ClassVar[bool] = True
     tables: tuple[Table, ...]
 
+    @staticmethod
+    def check_sizes(outputs: Sequence[int], pivots: int) -> None:
+        places = table_places(len(outputs), pivots)
+        cells = sum(prod(outputs[pivot] for pivot in chosen) * outputs[other] for chosen, other in places)
+        if cells > MAX_TABLE_CELLS:
+            raise PlanError(
+                f"tables of all attributes given the others would have {cells:,} cells for this schema, "
+                f"at most {MAX_TABLE_CELLS:,} are allowed; merge labels or use rs-rfd"
+            )
+
     def check(self, outputs: Sequence[int], pivots: int) -> None:
-        check_table_cells(outputs, pivots)
+        self.check_sizes(outputs, pivots)
         if [(table.pivots, table.other) for table in self.tables] != list(table_places(len(outputs), pivots)):
             raise PlanError("a fill needs one table for each choice of pivots and each other attribute, in order")
         for table in self.tables:
@@ -141,7 +162,7 @@ class SilentFill(Fill, frozen=True, tag="silent"):
     even: ClassVar[bool] = True
 
     def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
-        return Point(outputs[other] + 1, outputs[other])
+        return conditional([(*(0.0,) * outputs[other], 1.0)])
 
 
 AnyFill = UniformFill | RowFill | CopyFill | TableFill | SilentFill
@@ -151,16 +172,3 @@ def table_places(attributes: int, pivots: int) -> list[tuple[Places, int]]:
     """Every choice of pivots with every other attribute."""
     places = range(attributes)
     return [(chosen, other) for chosen in combinations(places, pivots) for other in places if other not in chosen]
-
-
-def check_table_cells(outputs: Sequence[int], pivots: int) -> None:
-    """Refuse tables that are larger than a plan should carry."""
-    cells = sum(
-        prod(outputs[pivot] for pivot in chosen) * outputs[other]
-        for chosen, other in table_places(len(outputs), pivots)
-    )
-    if cells > MAX_TABLE_CELLS:
-        raise PlanError(
-            f"tables of all attributes given the others would have {cells:,} cells for this schema, "
-            f"at most {MAX_TABLE_CELLS:,} are allowed; merge labels or use rs-rfd"
-        )

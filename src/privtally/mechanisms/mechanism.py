@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from operator import itemgetter
 
 import numpy as np
 
@@ -41,10 +40,9 @@ class Mechanism:
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """For each attribute its part's number and its place in that part."""
-        found = {
-            own: (number, place) for number, part in enumerate(self.parts) for place, own in enumerate(part.attributes)
-        }
-        return tuple(found[own] for own in range(self.width))
+        places = [(number, place) for number, part in enumerate(self.parts) for place in range(len(part.attributes))]
+        owners = [own for part in self.parts for own in part.attributes]
+        return tuple(place for _, place in sorted(zip(owners, places, strict=True)))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -59,9 +57,8 @@ class Mechanism:
     @cached_property
     def silences(self) -> tuple[int | None, ...]:
         """For each attribute the code that stands for "not asked", None where every report has an answer."""
-        return tuple(
-            self.parts[number].answers[place] if self.parts[number].silent else None for number, place in self.places
-        )
+        parts = ((self.parts[number], place) for number, place in self.places)
+        return tuple(part.answers[place] if part.silent else None for part, place in parts)
 
     @property
     def ratio(self) -> Fraction:
@@ -75,10 +72,11 @@ class Mechanism:
             codes = [record[own] for own in part.attributes]
             chances = ((report, part.probability(codes, report)) for report in part.reports())
             laws.append([(report, chance) for report, chance in chances if chance])
-        return {
-            self._whole([report for report, _ in choice]): prod(map(itemgetter(1), choice), start=Fraction(1))
-            for choice in product(*laws)
-        }
+        whole: Law = {}
+        for choice in product(*laws):
+            report = tuple(choice[number][0][place] for number, place in self.places)
+            whole[report] = prod((chance for _, chance in choice), start=Fraction(1))
+        return whole
 
     def expect(self, joint: Joint) -> list[Distribution]:
         """The reported distribution of each attribute; `joint` has the true one of attributes by number."""
@@ -101,9 +99,6 @@ class Mechanism:
             for part in self.parts:
                 part.draw(piece, room, source)
         return out
-
-    def _whole(self, subs: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        return tuple(subs[number][place] for number, place in self.places)
 
 
 def within(part: Part, joint: Joint) -> Joint:

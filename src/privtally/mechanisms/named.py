@@ -3,7 +3,7 @@
 A campaign of a mechanism that learns starts with SPL; its later phases have one part with a fill that was learned.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,16 +11,7 @@ import msgspec
 
 from privtally.errors import PlanError
 from privtally.mechanisms.channel import Asked, randomized_response
-from privtally.mechanisms.fills import (
-    AnyFill,
-    CopyFill,
-    Fill,
-    RowFill,
-    SilentFill,
-    TableFill,
-    UniformFill,
-    check_table_cells,
-)
+from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, SilentFill, TableFill, UniformFill
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.part import Part
 from privtally.names import MechanismName
@@ -87,64 +78,40 @@ class Named:
 
     title: str
     """What it does, in one line."""
-    first: Callable[[int], tuple[PartPlan, ...]]
-    """The parts of a campaign's first phase, for a number of attributes."""
+    fill: AnyFill | None = None
+    """How the first phase fills what it does not ask; None if it asks everything."""
     learned: type[Fill] | None = None
     """The kind of fill that later phases learn, if there are later phases."""
-    check: Callable[[Sequence[int]], None] = lambda _: None
-    """Refuses numbers of labels that the mechanism does not take."""
 
     @property
     def learns(self) -> bool:
         """Whether later phases are learned from the first."""
         return self.learned is not None
 
-
-def _several(sizes: Sequence[int]) -> None:
-    if len(sizes) < 2:
-        raise PlanError("a mechanism that learns needs at least two attributes; use spl or smp for a single one")
-
-
-def _equal(sizes: Sequence[int]) -> None:
-    _several(sizes)
-    if len(set(sizes)) > 1:
-        raise PlanError(
-            "corr-rr needs the same number of labels in every attribute, "
-            f"the schema has {', '.join(map(str, sizes))}; use cond-rr for unequal ones"
-        )
-
-
-def _small_tables(sizes: Sequence[int]) -> None:
-    _several(sizes)
-    check_table_cells(sizes, 1)
+    def first(self, sizes: Sequence[int]) -> tuple[PartPlan, ...]:
+        """The parts of a campaign's first phase; refused if the mechanism does not take these numbers of labels."""
+        if self.learned is not None and len(sizes) < 2:
+            raise PlanError("a mechanism that learns needs at least two attributes; use spl or smp for a single one")
+        if self.learned is not None:
+            self.learned.check_sizes(sizes, 1)
+        return each_alone(len(sizes)) if self.fill is None else one_pivot(len(sizes), self.fill)
 
 
 NAMED: dict[MechanismName, Named] = {
-    "spl": Named("SPL: every answer randomised with an equal share of the budget", each_alone),
-    "smp": Named(
-        "SMP: one random question answered with the whole budget, the report says which",
-        lambda attributes: one_pivot(attributes, SilentFill()),
-    ),
+    "spl": Named("SPL: every answer randomised with an equal share of the budget"),
+    "smp": Named("SMP: one random question answered with the whole budget, the report says which", fill=SilentFill()),
     "rs-fd": Named(
-        "RS+FD: one random answer randomised with the whole budget, the others drawn evenly",
-        lambda attributes: one_pivot(attributes, UniformFill()),
+        "RS+FD: one random answer randomised with the whole budget, the others drawn evenly", fill=UniformFill()
     ),
     "rs-rfd": Named(
-        "RS+RFD: one random answer randomised with the whole budget, the others drawn from priors",
-        each_alone,
-        RowFill,
-        _several,
+        "RS+RFD: one random answer randomised with the whole budget, the others drawn from priors", learned=RowFill
     ),
     "corr-rr": Named(
         "Corr-RR: one random answer randomised with the whole budget, the others copy it or differ from it",
-        each_alone,
-        CopyFill,
-        _equal,
+        learned=CopyFill,
     ),
     "cond-rr": Named(
         "Cond-RR: one random answer randomised with the whole budget, the others drawn from tables given it",
-        each_alone,
-        TableFill,
-        _small_tables,
+        learned=TableFill,
     ),
 }

@@ -93,10 +93,9 @@ class Part:
     def filling(self, branch: Places, other: int) -> Channel:
         """The channel that fills an attribute from the branch's private codes."""
         assert self.fill is not None
-        known = self._fillings.get((branch, other))
-        if known is None:
-            known = self._fillings[branch, other] = self.fill.channel(branch, other, self.answers)
-        return known
+        if (branch, other) not in self._fillings:
+            self._fillings[branch, other] = self.fill.channel(branch, other, self.answers)
+        return self._fillings[branch, other]
 
     @cached_property
     def _fillings(self) -> dict[tuple[Places, int], Channel]:
@@ -114,37 +113,37 @@ class Part:
         if any(report[own] >= self.answers[own] for own in branch):
             return Fraction(0)
         given = self.combined(branch, report)
-        return prod(
-            (self.filling(branch, other).probability(given, report[other]) for other in self.others(branch)),
-            start=Fraction(1),
-        )
+        filled = (self.filling(branch, other).probability(given, report[other]) for other in self.others(branch))
+        return prod(filled, start=Fraction(1))
 
     def probability(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The exact probability of a sub-report given the part's codes of a record."""
         total = Fraction(0)
         for branch in self.branches:
-            rest = self.rest_probability(branch, report)
-            if rest:
+            if rest := self.rest_probability(branch, report):
                 own = (self.asked[pivot].probability(record[pivot], report[pivot]) for pivot in branch)
-                total += rest * prod(own, start=Fraction(1))
+                total += prod(own, start=rest)
         return total / len(self.branches)
 
-    def reports(self) -> Iterator[SubReport]:
-        """Every sub-report that the part's alphabet allows."""
+    def reports(self, codes: Sequence[Sequence[int]] | None = None) -> Iterator[SubReport]:
+        """Every sub-report that the part's alphabet allows, or those with these answers to each attribute."""
+        codes = codes or [range(answers) for answers in self.answers]
         if not self.silent:
-            yield from product(*map(range, self.answers))
+            yield from product(*codes)
             return
         for branch in self.branches:
-            for codes in product(*(range(self.answers[own]) for own in branch)):
-                asked = dict(zip(branch, codes, strict=True))
-                yield tuple(asked.get(own, silence) for own, silence in enumerate(self.answers))
+            own_codes = (codes[own] if own in branch else (silence,) for own, silence in enumerate(self.answers))
+            yield from product(*own_codes)
 
     def expect(self, joint: Joint) -> list[Distribution]:
         """The reported distribution of each attribute; `joint` has the true one of attributes by their places."""
         branches, asking = len(self.branches), comb(len(self.attributes) - 1, self.pivots - 1)
         reported = []
         for own, channel in enumerate(self.asked):
-            total = self._with_silence(channel.push(joint((own,)))) * asking
+            answered = channel.push(joint((own,)))
+            if self.silent:
+                answered = np.concatenate([answered, np.zeros_like(answered[..., :1])], axis=-1)
+            total = answered * asking
             filling = [branch for branch in self.branches if own not in branch]
             if self.fill is not None and not self.fill.conditional:
                 mass = joint((own,)).sum(axis=-1, keepdims=True)
@@ -193,16 +192,14 @@ class Part:
                 self._draw_branch(branch, people, codes, room, source)
 
     def _draw_branch(self, branch: Places, people: Distribution, codes: Codes, room: Codes, source: Source) -> None:
-        private = []
-        for own in branch:
-            column = self.attributes[own]
-            private.append(self.asked[own].draw(codes[people, column], source))
-            room[people, column] = private[-1]
+        private = [self.asked[own].draw(codes[people, self.attributes[own]], source) for own in branch]
+        for own, drawn in zip(branch, private, strict=True):
+            room[people, self.attributes[own]] = drawn
         if self.silent:
             return
         given = private[0]
-        for own, more in zip(branch[1:], private[1:], strict=True):
-            given = (given.astype(np.int64) * self.answers[own] + more).astype(np.uint64)
+        if len(branch) > 1:
+            given = np.ravel_multi_index(private, [self.answers[own] for own in branch]).astype(np.uint64)
         for other in self.others(branch):
             room[people, self.attributes[other]] = self.filling(branch, other).draw(given, source)
 
@@ -213,13 +210,6 @@ class Part:
             axis = place - len(branch)
             private = np.moveaxis(self.asked[own].push(np.moveaxis(private, axis, -1)), -1, axis)
         return private.reshape(*private.shape[: -len(branch)], -1)
-
-    def _with_silence(self, answered: Distribution) -> Distribution:
-        """A distribution of answers with room for "not asked"."""
-        if not self.silent:
-            return answered
-        nothing: Distribution = np.zeros((*answered.shape[:-1], 1), dtype=answered.dtype)
-        return np.concatenate([answered, nothing], axis=-1)
 
 
 def independent(marginals: Sequence[Distribution]) -> Joint:

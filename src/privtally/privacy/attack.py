@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from operator import itemgetter
 from typing import Literal
 
 from privtally.privacy.binomial import lower_bound, upper_bound
@@ -43,6 +44,9 @@ class Event:
 
     by: By
     marks: frozenset[Hashable]
+    promise: float
+    """The bound that the search expects of it."""
+    rare: bool
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,6 @@ class Finding:
     draws: int
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    promise: float
-    rare: bool
-    event: Event
-
-
 def one_by_one(respond: Callable[[Codes], Hashable]) -> Sampler:
     """A sampler from a function that gives one report."""
     return lambda record, count: [respond(record) for _ in range(count)]
@@ -75,33 +72,28 @@ def attack(sampler: Sampler, sizes: Sequence[int], draws: int, confidence: float
     each = (draws - for_pair - for_event) // 2
     pair = _best_pair(sampler, sizes, for_pair)
     seen = [sampler(record, max(for_event // 2, 1)) for record in pair]
-    candidates = _candidates(seen, pair, each)[:CANDIDATES]
+    events = _events(seen, pair, each)[:CANDIDATES]
     fresh = [sampler(record, each) for record in pair]
-    chance = (1 - confidence) / len(candidates)
-    bounds = [_bound(candidate, fresh, pair, chance) for candidate in candidates]
-    best = max(range(len(candidates)), key=bounds.__getitem__)
-    return Finding(max(bounds[best], 0.0), confidence, *pair, candidates[best].event, draws)
+    bounds = [_bound(event, fresh, pair, (1 - confidence) / len(events)) for event in events]
+    epsilon, event = max(zip(bounds, events, strict=True), key=itemgetter(0))
+    return Finding(max(epsilon, 0.0), confidence, *pair, event, draws)
 
 
 def candidate_pairs(sizes: Sequence[int]) -> list[tuple[Codes, Codes]]:
     """Pairs that differ in the first 1, 2 … d attributes, in each one alone, and at the far ends; both ways round."""
     attributes = range(len(sizes))
-    zero = tuple(0 for _ in sizes)
-    others = [tuple(int(own < differing) for own in attributes) for differing in range(1, len(sizes) + 1)]
+    others = [tuple(int(own <= last) for own in attributes) for last in attributes]
     others += [tuple(int(own == alone) for own in attributes) for alone in attributes]
     others.append(tuple(size - 1 for size in sizes))
-    pairs = [(zero, other) for other in dict.fromkeys(others)]
+    pairs = [((0,) * len(sizes), other) for other in dict.fromkeys(others)]
     return pairs + [(two, one) for one, two in pairs]
 
 
-def _bound(
-    candidate: _Candidate, samples: Sequence[Sequence[Hashable]], pair: tuple[Codes, Codes], chance: float
-) -> float:
+def _bound(event: Event, samples: Sequence[Sequence[Hashable]], pair: tuple[Codes, Codes], chance: float) -> float:
     """A lower bound on the logarithm of the event's two probabilities' ratio, wrong with at most the chance."""
-    event = candidate.event
     one, two = ([mark in event.marks for mark in _marks(event.by, sample, pair)] for sample in samples)
     draws, hits, misses = len(one), sum(one), sum(two)
-    if not candidate.rare:
+    if not event.rare:
         likely, unlikely = lower_bound(hits, draws, chance / 2), upper_bound(misses, draws, chance / 2)
         return log(likely / unlikely) if likely > 0 else 0.0
     # Among pairs of draws of which one alone hits, the share that is the first record's tells the odds ratio exactly;
@@ -118,46 +110,36 @@ def _best_pair(sampler: Sampler, sizes: Sequence[int], draws: int) -> tuple[Code
     records = list(dict.fromkeys(record for pair in pairs for record in pair))
     share = max(draws // len(records), 1)
     seen = {record: sampler(record, share) for record in records}
-    return max(pairs, key=lambda pair: _candidates([seen[record] for record in pair], pair, share)[0].promise)
+    return max(pairs, key=lambda pair: _events([seen[record] for record in pair], pair, share)[0].promise)
 
 
-def _candidates(samples: Sequence[Sequence[Hashable]], pair: tuple[Codes, Codes], planned: int) -> list[_Candidate]:
-    """Events, the one that promises the best bound at the planned number of draws first."""
-    found = []
-    for by in LUCK:
+def _events(samples: Sequence[Sequence[Hashable]], pair: tuple[Codes, Codes], planned: int) -> list[Event]:
+    """Events, the one that promises the best bound at the planned number of draws first.
+
+    Of each kind: the marks that speak most for the first record, one by one together.
+    """
+    found, seen = [], len(samples[0]) + 1
+    for by, distrust in LUCK.items():
         one, two = (Counter(_marks(by, sample, pair)) for sample in samples)
-        found += _unions(by, one, two, len(samples[0]), planned)
-    return sorted(found, key=lambda candidate: candidate.promise, reverse=True)
-
-
-def _unions(by: By, one: Counter[Hashable], two: Counter[Hashable], seen: int, planned: int) -> list[_Candidate]:
-    """The marks that speak most for the first record, one by one together."""
-    ranked = sorted(one, key=lambda mark: (one[mark] + 0.5) / (two[mark] + 2), reverse=True)
-    found = []
-    hits = misses = 0
-    for size, mark in enumerate(ranked[:LARGEST_EVENT], start=1):
-        hits, misses = hits + one[mark], misses + two[mark]
-        first, second = (hits + 0.5) / (seen + 1), (misses + 0.5) / (seen + 1)
-        noise = 2 * ((1 / first + 1 / second) / planned) ** 0.5
-        luck = LUCK[by] * (1 / (misses + 0.5)) ** 0.5
-        event = Event(by, frozenset(ranked[:size]))
-        found.append(_Candidate(log(first / second) - noise - luck, first < RARE, event))
-    return found
+        ranked = sorted(one, key=lambda mark: (one[mark] + 0.5) / (two[mark] + 2), reverse=True)
+        hits = misses = 0.5
+        for size, mark in enumerate(ranked[:LARGEST_EVENT], start=1):
+            hits, misses = hits + one[mark], misses + two[mark]
+            noise = 2 * ((seen / hits + seen / misses) / planned) ** 0.5
+            promise = log(hits / misses) - noise - distrust / misses**0.5
+            found.append(Event(by, frozenset(ranked[:size]), promise, hits / seen < RARE))
+    return sorted(found, key=lambda event: event.promise, reverse=True)
 
 
 def _marks(by: By, reports: Sequence[Hashable], pair: tuple[Codes, Codes]) -> Sequence[Hashable]:
     """Reports as an event sees them; a report that is no tuple of codes stands for itself."""
     if by == "report":
         return reports
-    agreements = [
-        _agreement(report, *pair) if isinstance(report, tuple) and len(report) == len(pair[0]) else report
-        for report in reports
-    ]
-    if by == "agreement":
-        return agreements
-    return ["".join(sorted(mark)) if isinstance(mark, str) else mark for mark in agreements]
-
-
-def _agreement(report: Codes, record: Codes, other: Codes) -> str:
-    codes = zip(report, record, other, strict=True)
-    return "".join("x" if code == one else "y" if code == two else "-" for code, one, two in codes)
+    marks = []
+    for report in reports:
+        if isinstance(report, tuple) and len(report) == len(pair[0]):
+            codes = zip(report, *pair, strict=True)
+            agreement = ["x" if code == one else "y" if code == two else "-" for code, one, two in codes]
+            report = "".join(agreement if by == "agreement" else sorted(agreement))
+        marks.append(report)
+    return marks

@@ -1,54 +1,39 @@
-"""Bounds on a probability from hits among independent draws (Clopper and Pearson 1934), to near machine precision."""
+"""Bounds on a probability from hits among independent draws (Clopper and Pearson 1934)."""
 
 from collections.abc import Callable
-from math import exp, floor, lgamma, log
+from functools import lru_cache
+from math import lgamma, log, log1p
+
+import numpy as np
+
+from privtally.exact.arrays import Floats
 
 
 def lower_bound(hits: int, draws: int, chance: float) -> float:
     """The smallest probability that gives so many hits, or more, with at least the chance."""
-    if hits == 0:
-        return 0.0
-    return _solve(lambda p: 1 - below(hits, draws, p) >= chance)
+    return _solve(lambda p: 1 - below(hits, draws, p) >= chance) if hits else 0.0
 
 
 def upper_bound(hits: int, draws: int, chance: float) -> float:
     """The largest probability that gives so few hits, or fewer, with at least the chance."""
-    if hits == draws:
-        return 1.0
-    return _solve(lambda p: below(hits + 1, draws, p) < chance)
+    return _solve(lambda p: below(hits + 1, draws, p) < chance) if hits < draws else 1.0
 
 
 def below(hits: int, draws: int, probability: float) -> float:
-    """The chance of fewer hits than so many. The terms are added from the largest outward, until they vanish."""
-    if probability <= 0:
-        return 1.0 if hits > 0 else 0.0
-    if probability >= 1:
-        return 1.0 if hits > draws else 0.0
-    if hits <= 0:
-        return 0.0
-    last = min(hits - 1, draws)
-    peak = min(last, floor((draws + 1) * probability))
-    odds = probability / (1 - probability)
-    largest = exp(
-        lgamma(draws + 1)
-        - lgamma(peak + 1)
-        - lgamma(draws - peak + 1)
-        + peak * log(probability)
-        + (draws - peak) * log(1 - probability)
-    )
-    total = term = largest
-    for count in range(peak, 0, -1):
-        term *= count / (draws - count + 1) / odds
-        total += term
-        if term < total * 1e-17:
-            break
-    term = largest
-    for count in range(peak, last):
-        term *= (draws - count) / (count + 1) * odds
-        total += term
-        if term < total * 1e-17:
-            break
-    return min(total, 1.0)
+    """The chance of fewer hits than so many."""
+    if not 0 < probability < 1:
+        return float(hits > draws * probability)
+    counts = np.arange(min(max(hits, 0), draws + 1))
+    logs = _log_binomials(draws)[: len(counts)] + counts * log(probability) + (draws - counts) * log1p(-probability)
+    return min(float(np.exp(logs).sum()), 1.0)
+
+
+@lru_cache(maxsize=4)
+def _log_binomials(draws: int) -> Floats:
+    """The logarithms of "draws over 0, 1, … draws"."""
+    factorials = np.array([lgamma(count + 1) for count in range(draws + 1)])
+    logs: Floats = factorials[-1] - factorials - factorials[::-1]
+    return logs
 
 
 def _solve(beyond: Callable[[float], bool]) -> float:

@@ -10,15 +10,15 @@ the other. One pass over sub-reports and those choices finds it; no pair of reco
 so that the largest ratios of parts multiply.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
+from operator import itemgetter
 
 from privtally.mechanisms import Mechanism, Part
-from privtally.mechanisms.channel import largest_and_smallest
-from privtally.mechanisms.part import SubReport
+from privtally.mechanisms.channel import Asked, largest_and_smallest
 
 MAX_STATES = 1_000_000
 """Parts are enumerated while the sub-reports to try, times the ways in which two records can agree with one (five for
@@ -34,14 +34,14 @@ class Loss:
 
     differing: int
     ratio: Fraction
-    record: tuple[int, ...] | None = None
-    other_record: tuple[int, ...] | None = None
-    report: tuple[int, ...] | None = None
+    record: tuple[int, ...] = ()
+    other_record: tuple[int, ...] = ()
+    report: tuple[int, ...] = ()
 
     @property
     def exact(self) -> bool:
         """Whether the ratio is attained."""
-        return self.report is not None
+        return bool(self.report)
 
 
 def losses(mechanism: Mechanism) -> list[Loss]:
@@ -49,13 +49,27 @@ def losses(mechanism: Mechanism) -> list[Loss]:
     if any(states(part) > MAX_STATES for part in mechanism.parts):
         # Post-processing of the asked channels, averaged over choices that are made without looking at the record.
         return [Loss(differing, mechanism.ratio) for differing in range(1, mechanism.width + 1)]
-    single = [_losses_of(part)[1] for part in mechanism.parts if len(part.attributes) == 1]
-    rows = [_Choice.of(part, loss) for part, loss in zip(_single(mechanism), single, strict=True)]
-    best = _prefixes(sorted(rows, key=lambda choice: choice.ratio, reverse=True), mechanism)
-    for part in mechanism.parts:
-        if len(part.attributes) > 1:
-            best = _combined(best, [_Choice.of(part, loss) for loss in _losses_of(part)])
-    return [choice.loss(mechanism.width) for choice in best[1:]]
+    found = [_losses_of(part) for part in mechanism.parts]
+    # For each number of differing attributes the largest ratio and each part's share in it. Among parts of a single
+    # attribute those with the largest ratios differ first.
+    single = sorted((n for n, own in enumerate(found) if len(own) == 2), key=lambda n: found[n][1].ratio, reverse=True)
+    best = [(Fraction(1), {number: found[number][0] for number in single})]
+    for number in single:
+        ratio, shares = best[-1]
+        best.append((ratio * found[number][1].ratio, shares | {number: found[number][1]}))
+    for number, own in enumerate(found):
+        if len(own) > 2:
+            best = [
+                max(
+                    (
+                        (best[before][0] * own[total - before].ratio, best[before][1] | {number: own[total - before]})
+                        for before in range(max(0, total - len(own) + 1), min(total + 1, len(best)))
+                    ),
+                    key=itemgetter(0),
+                )
+                for total in range(len(best) + len(own) - 1)
+            ]
+    return [_whole(mechanism, differing, *best[differing]) for differing in range(1, mechanism.width + 1)]
 
 
 def worst(found: Sequence[Loss]) -> Loss:
@@ -75,136 +89,56 @@ def _blind(part: Part) -> bool:
     return part.fill is None or part.fill.even
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """Records and reports of some attributes, as maps from attribute to code, with their ratio."""
-
-    ratio: Fraction
-    differing: int
-    record: dict[int, int]
-    other: dict[int, int]
-    report: dict[int, int]
-
-    @classmethod
-    def of(cls, part: Part, loss: Loss) -> "_Choice":
-        maps = (
-            dict(zip(part.attributes, codes or (), strict=True))
-            for codes in (loss.record, loss.other_record, loss.report)
-        )
-        return cls(loss.ratio, loss.differing, *maps)
-
-    def and_also(self, more: "_Choice") -> "_Choice":
-        """Both together."""
-        return _Choice(
-            self.ratio * more.ratio,
-            self.differing + more.differing,
-            self.record | more.record,
-            self.other | more.other,
-            self.report | more.report,
-        )
-
-    def loss(self, width: int) -> Loss:
-        """The loss, codes in the order of the attributes."""
-        codes = [tuple(each[own] for own in range(width)) for each in (self.record, self.other, self.report)]
-        return Loss(self.differing, self.ratio, *codes)
-
-
-def _single(mechanism: Mechanism) -> list[Part]:
-    return [part for part in mechanism.parts if len(part.attributes) == 1]
-
-
-def _prefixes(choices: Sequence[_Choice], mechanism: Mechanism) -> list[_Choice]:
-    """The best choice for each number of differing attributes among single ones: those with the largest ratios."""
-    same = _Choice(Fraction(1), 0, {}, {}, {})
-    for part in _single(mechanism):
-        same = same.and_also(_Choice.of(part, _losses_of(part)[0]))
-    found = [same]
-    for choice in choices:
-        found.append(found[-1].and_also(choice))
-    return found
-
-
-def _combined(best: Sequence[_Choice], more: Sequence[_Choice]) -> list[_Choice]:
-    """The best choice for each number of differing attributes, one from each list."""
-    found: list[_Choice | None] = [None] * (len(best) + len(more) - 1)
-    for one in best:
-        for two in more:
-            place = one.differing + two.differing
-            known = found[place]
-            if known is None or one.ratio * two.ratio > known.ratio:
-                found[place] = one.and_also(two)
-    return [choice for choice in found if choice is not None]
+def _whole(mechanism: Mechanism, differing: int, ratio: Fraction, shares: dict[int, Loss]) -> Loss:
+    """The loss of the parts together, codes in the order of the attributes."""
+    attained = [(shares[number], place) for number, place in mechanism.places]
+    return Loss(
+        differing,
+        ratio,
+        tuple(loss.record[place] for loss, place in attained),
+        tuple(loss.other_record[place] for loss, place in attained),
+        tuple(loss.report[place] for loss, place in attained),
+    )
 
 
 def _losses_of(part: Part) -> list[Loss]:
     """The largest ratio of a part between records that differ in 0, 1, 2, … of its attributes."""
     best: dict[int, Loss] = {}
-    for report in _reports_to_try(part):
-        rest = {branch: part.rest_probability(branch, report) for branch in part.branches}
-        rest = {branch: chance for branch, chance in rest.items() if chance}
-        if not rest:
-            continue
+    # For each attribute whether both records have its most (0) or least (1) probable code, or one record each. With one
+    # pivot an attribute that is the same in both only weakens the ratio, the less the less probable it is.
+    ways = ((1, 1), (0, 1)) if part.pivots == 1 else ((0, 0), (1, 1), (0, 1))
+    for report in part.reports([_kinds(channel) for channel in part.asked] if _blind(part) else None):
+        rest = {branch: chance for branch in part.branches if (chance := part.rest_probability(branch, report))}
         relevant = sorted({own for branch in rest for own in branch})
-        ends = {own: largest_and_smallest(part.asked[own], report[own]) for own in relevant}
-        for ways in _ways(len(relevant), alone=part.pivots == 1):
-            choice = dict(zip(relevant, ways, strict=True))
-            codes = {own: (ends[own][choice[own][0]], ends[own][choice[own][1]]) for own in relevant}
-            high, low = (_weight(part, rest, report, {own: codes[own][side] for own in relevant}) for side in (0, 1))
-            _keep_better(best, part, report, codes, high / low)
+        free = [own for own in range(len(part.attributes)) if own not in relevant]
+        ends = [largest_and_smallest(part.asked[own], report[own]) for own in relevant]
+        for choice in product(ways, repeat=len(relevant)) if rest else ():
+            record, other = [0] * len(part.attributes), [0] * len(part.attributes)
+            for own, end, (one, two) in zip(relevant, ends, choice, strict=True):
+                record[own], other[own] = end[one], end[two]
+            ratio = _weight(part, rest, report, record) / _weight(part, rest, report, other)
+            differing = sum(one != two for one, two in choice)
+            # Attributes without effect on this sub-report may differ as well.
+            for more in range(len(free) + 1):
+                known = best.get(differing + more)
+                if known is None or ratio > known.ratio:
+                    changed = tuple(1 if own in free[:more] else code for own, code in enumerate(other))
+                    best[differing + more] = Loss(differing + more, ratio, tuple(record), changed, report)
     return [best[differing] for differing in sorted(best)]
 
 
-def _ways(attributes: int, *, alone: bool) -> Iterator[tuple[tuple[int, int], ...]]:
-    """For each attribute whether both records have its most (0) or least (1) probable code, or one record each.
-
-    With one pivot an attribute that is the same in both only weakens the ratio, the less the less probable it is.
-    """
-    kinds = ((1, 1), (0, 1)) if alone else ((0, 0), (1, 1), (0, 1))
-    yield from product(kinds, repeat=attributes)
-
-
-def _weight(part: Part, rest: dict[tuple[int, ...], Fraction], report: SubReport, codes: dict[int, int]) -> Fraction:
-    """The probability of a sub-report, times the number of branches, if a record has these codes."""
-    chances = {own: part.asked[own].probability(code, report[own]) for own, code in codes.items()}
-    return sum(
-        (chance * prod((chances[own] for own in branch), start=Fraction(1)) for branch, chance in rest.items()),
-        start=Fraction(0),
-    )
+def _weight(
+    part: Part, rest: dict[tuple[int, ...], Fraction], report: Sequence[int], record: Sequence[int]
+) -> Fraction:
+    """The probability of a sub-report given a record, times the number of branches."""
+    total = Fraction(0)
+    for branch, chance in rest.items():
+        total += prod((part.asked[own].probability(record[own], report[own]) for own in branch), start=chance)
+    return total
 
 
-def _keep_better(
-    best: dict[int, Loss], part: Part, report: SubReport, codes: dict[int, tuple[int, int]], ratio: Fraction
-) -> None:
-    """Note a ratio for its number of differing attributes, and for more of them: others may differ without effect."""
-    free = [own for own in range(len(part.attributes)) if own not in codes]
-    differing = sum(one != two for one, two in codes.values())
-    for more in range(len(free) + 1):
-        known = best.get(differing + more)
-        if known is None or ratio > known.ratio:
-            changed = set(free[:more])
-            record = tuple(codes[own][0] if own in codes else 0 for own in range(len(part.attributes)))
-            other = tuple(codes[own][1] if own in codes else int(own in changed) for own in range(len(part.attributes)))
-            best[differing + more] = Loss(differing + more, ratio, record, other, report)
-
-
-def _reports_to_try(part: Part) -> Iterator[SubReport]:
-    """Every sub-report, or where fills are blind to codes one for each kind of code."""
-    if not _blind(part):
-        yield from part.reports()
-        return
-    kinds = [_kinds(part, own) for own in range(len(part.attributes))]
-    if not part.silent:
-        yield from product(*kinds)
-        return
-    for branch in part.branches:
-        for codes in product(*(kinds[own] for own in branch)):
-            asked = dict(zip(branch, codes, strict=True))
-            yield tuple(asked.get(own, silence) for own, silence in enumerate(part.answers))
-
-
-def _kinds(part: Part, own: int) -> list[int]:
+def _kinds(channel: Asked) -> list[int]:
     """An output code in the sets of some inputs only; where there is none, one of no input's set and one of all."""
-    channel = part.asked[own]
     kinds: dict[int, int] = {}
     for code in range(channel.outputs):
         holders = len(channel.holders(code))
