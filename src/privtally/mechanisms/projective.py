@@ -23,6 +23,7 @@ from privtally.exact.arrays import Codes, Distribution, Floats, Integers
 from privtally.exact.exponential import at_most_exp, floor_of
 from privtally.exact.source import WORD, Source, words_below
 from privtally.mechanisms.channel import LEAST_REALISED
+from privtally.mechanisms.filling import Uniform
 from privtally.schema import code_type
 
 MOST_VECTORS = 1 << 26
@@ -41,17 +42,17 @@ class Geometry:
     @property
     def points(self) -> int:
         """How many points there are."""
-        return (self.order**self.dimension - 1) // (self.order - 1)
+        return int(self.order**self.dimension - 1) // (self.order - 1)
 
     @property
     def plane(self) -> int:
         """How many points a hyperplane has."""
-        return (self.order ** (self.dimension - 1) - 1) // (self.order - 1)
+        return int(self.order ** (self.dimension - 1) - 1) // (self.order - 1)
 
     @property
     def meet(self) -> int:
         """How many points two hyperplanes share."""
-        return (self.order ** (self.dimension - 2) - 1) // (self.order - 1)
+        return int(self.order ** (self.dimension - 2) - 1) // (self.order - 1)
 
     @cached_property
     def starts(self) -> Integers:
@@ -77,7 +78,7 @@ class Geometry:
         found = np.zeros(len(vectors), dtype=np.int64)
         for place in range(self.dimension):
             found = np.where(place > first, found * self.order + scaled[:, place], found)
-        return found + self.starts[first]
+        return np.asarray(found + self.starts[first])
 
     def plane_sums(self, weights: Floats) -> Floats:
         """For every point the sum of the weights on its hyperplane, by Fourier transform over (Z_q)^t.
@@ -131,8 +132,12 @@ class Projective:
         return self.inside * self.same + (self.outputs - self.inside) * self.other
 
     @property
-    def scale(self) -> None:
-        return None
+    def meet(self) -> int:
+        return self.geometry.meet
+
+    @property
+    def scale(self) -> Fraction:
+        return Fraction((self.inside - self.meet) * (self.same - self.other), self.total)
 
     @property
     def ratio(self) -> Fraction:
@@ -143,13 +148,32 @@ class Projective:
         found: list[int] = np.flatnonzero(self._vectors @ vector % self.geometry.order == 0).tolist()
         return found
 
+    def holder_counts(self) -> Integers:
+        labels = np.zeros(self.outputs)
+        labels[: self.size] = 1
+        return np.rint(self.geometry.plane_sums(labels)).astype(np.int64)
+
+    def support(self, reported: Distribution) -> Distribution:
+        if reported.ndim == 1 and reported.dtype != object:
+            return self.geometry.plane_sums(reported)[: self.size]
+        summed: Distribution = reported @ self._members.T.astype(reported.dtype)
+        return summed
+
+    def represent(self, given: Codes, source: Source) -> Codes:
+        places = Uniform(self.inside).draw(given, source).astype(np.int64)
+        nowhere = np.zeros(len(given), dtype=np.bool_)
+        return self._codes(given.astype(np.int64), places, nowhere).astype(code_type((self.outputs,)))
+
     def probability(self, given: int, output: int) -> Fraction:
         label, point = self.geometry.vectors(np.array([given, output]))
         return Fraction(self.same if label @ point % self.geometry.order == 0 else self.other, self.total)
 
     def push(self, distribution: Distribution) -> Distribution:
         mass = distribution.sum(axis=-1, keepdims=True)
-        inside = distribution @ self._members.astype(distribution.dtype)
+        if distribution.ndim == 1 and distribution.dtype != object:
+            inside = self.geometry.plane_sums(np.pad(distribution, (0, self.outputs - self.size)))
+        else:
+            inside = distribution @ self._members.astype(distribution.dtype)
         pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
         return pushed
 
@@ -195,7 +219,7 @@ class Projective:
     @cached_property
     def _members(self) -> Integers:
         points = self.geometry.vectors(np.arange(self.outputs))
-        return (self._vectors @ points.T % self.geometry.order == 0).astype(np.int64)
+        return np.asarray(self._vectors @ points.T % self.geometry.order == 0, dtype=np.int64)
 
 
 @lru_cache(maxsize=256)
@@ -209,20 +233,24 @@ def projective_response(epsilon: Fraction, size: int, geometry: Geometry) -> Pro
     return Projective(size, geometry, same, other)
 
 
+def is_geometry(order: int, dimension: int) -> bool:
+    """Whether the order is a prime and the space is one that is used here."""
+    prime = order >= 2 and all(order % factor for factor in range(2, min(order, 4096)) if factor**2 <= order)
+    return prime and 3 <= dimension <= 26 and order**dimension <= MOST_VECTORS
+
+
+@lru_cache(maxsize=1024)
 def best_geometry(epsilon: float, size: int) -> Geometry | None:
     """The geometry whose estimates vary least at uniform answers; None where randomized response varies less."""
     power = exp(epsilon)
     found = []
-    for order in range(2, 4096):
-        if any(order % factor == 0 for factor in range(2, int(order**0.5) + 1)):
-            continue
+    for order in range(2, 407):  # the cube of a larger one exceeds the limit
         dimension = 3
         while (order**dimension - 1) // (order - 1) < size:
             dimension += 1
-        if order**dimension > MOST_VECTORS:
-            continue
-        geometry = Geometry(order, dimension)
-        found.append((_variance(power, geometry.points, geometry.plane, geometry.meet, size), geometry))
+        if is_geometry(order, dimension):
+            geometry = Geometry(order, dimension)
+            found.append((_variance(power, geometry.points, geometry.plane, geometry.meet, size), geometry))
     least = min((variance for variance, _ in found), default=float("inf"))
     if not least < _variance(power, size, 1, 0, size):
         return None

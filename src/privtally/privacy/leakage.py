@@ -66,6 +66,8 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     for part in mechanism.parts:
         own = [marginals[attribute] for attribute in part.attributes]
         if part.fill is None or part.silent:
+            if any(c.inside > 1 and c.inputs * c.outputs > MAX_BITS_CELLS for c in part.asked):
+                return Leakage(None, blind, None, None)
             found.append(_open_part(part, own))
         elif prod(part.answers) <= MAX_REPORTS:
             found.append(_hidden_part(part, own))
@@ -105,9 +107,8 @@ def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
 def _bits(channel: Asked, marginal: Sequence[Fraction]) -> float:
     """The mutual information of input and output: every input's outputs have the same entropy."""
     given = np.array([float(chance) for chance in marginal])
-    inside = sum(len(channel.holders(output)) for output in range(channel.outputs)) // channel.inputs
     weights = np.array([channel.same / channel.total, channel.other / channel.total])
-    many = np.array([inside, channel.outputs - inside])
+    many = np.array([channel.inside, channel.outputs - channel.inside])
     return _entropy(channel.push(given)) + float((many * weights * np.log2(weights)).sum())
 
 

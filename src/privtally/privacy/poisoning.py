@@ -41,7 +41,8 @@ def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) ->
     found: dict[int, Poisoning | None] = {}
     for part in mechanism.parts:
         own = [frequencies[attribute] for attribute in part.attributes]
-        effects = _poison_part(part, own, share) if part.linear else [None] * len(own)
+        simple = part.linear and part.sizes == part.answers
+        effects = _poison_part(part, own, share) if simple else [None] * len(own)
         found |= dict(zip(part.attributes, effects, strict=True))
     return [found[own] for own in range(mechanism.width)]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privtally.collector.estimate.inverse import block_diagonal, inverse_of, operator_of
-from privtally.collector.estimate.phase import answers, covariance
+from privtally.collector.estimate.phase import covariance, observed
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats, Integers
@@ -27,6 +27,9 @@ Score = tuple[Floats, Floats]
 
 MAX_ENUMERATED = 4096
 """Where there are no more different sub-reports than this, the information is the exact mean over all of them."""
+
+MOST_CODES = 1_500
+"""With more codes in a part its attributes are read one by one: matrices over all codes would be too large."""
 
 _CHUNK = 1 << 13
 
@@ -84,10 +87,7 @@ class Weighed:
         if part.fill is not None and not part.silent:
             for (pivot,) in part.branches:
                 for other in part.others((pivot,)):
-                    table = part.filling((pivot,), other).push(np.eye(part.answers[pivot]))
-                    # Even fills, the most frequent ones, need no looking up.
-                    even = part.fill.even or bool(np.all(table == table[0, 0]))
-                    weights[:, pivot] *= table[0, 0] if even else table[codes[:, pivot], codes[:, other]]
+                    weights[:, pivot] *= _filled(part, pivot, other, codes)
         return cls(np.where(answered, codes, 0) + starts, weights, asked)
 
     @property
@@ -119,6 +119,18 @@ class Weighed:
         return gradient, information
 
 
+def _filled(part: Part, pivot: int, other: int, codes: Integers) -> Floats:
+    """The probability of the other attribute's code in each sub-report, given the pivot's private code."""
+    filling = part.filling((pivot,), other)
+    if filling.scale is None:
+        table = filling.push(np.eye(part.answers[pivot]))
+        return np.asarray(table[codes[:, pivot], codes[:, other]])
+    # λ more for the pivot's own code, and otherwise the same for every pivot's code.
+    scale, size = float(filling.scale), part.answers[pivot]
+    anyway = filling.push(np.full(size, 1 / size)) - scale / size
+    return np.asarray(anyway[codes[:, other]] + scale * (codes[:, pivot] == codes[:, other]))
+
+
 @lru_cache(maxsize=64)
 def every_report(part: Part) -> Weighed:
     """Every sub-report that can occur, and no other: those of probability 0 say nothing."""
@@ -136,7 +148,7 @@ class OneWay:
 
     def __init__(self, plan: Plan, counts: Counts, part: Part) -> None:
         self._operator = operator_of(part)
-        self._observed = np.concatenate([tally / tally.sum() for tally in answers(plan, counts, part)])
+        self._observed = np.concatenate([own.shares for own in observed(plan, counts, part)])
         self._precision = np.linalg.pinv(covariance(counts, [part]), rcond=1e-9, hermitian=True)
         self.impossible = 0
 
@@ -147,6 +159,8 @@ class OneWay:
 
 def part_likelihood(plan: Plan, counts: Counts, part: Part) -> WholeReports | OneWay:
     """The most that the counts of a part can say."""
+    if sum(part.answers) > MOST_CODES:
+        return OneWay(plan, counts, part)
     if part.pivots == 1 and len(part.attributes) == 1:
         tally = counts.attributes[part.attributes[0]]
         return WholeReports(part, np.arange(len(tally))[:, None], tally)
@@ -154,7 +168,7 @@ def part_likelihood(plan: Plan, counts: Counts, part: Part) -> WholeReports | On
     if part.pivots > 1 or subs is None:
         inverse_of(part)  # refuses a part whose reports say nothing about one attribute by itself
         return OneWay(plan, counts, part)
-    answers(plan, counts, part)
+    observed(plan, counts, part)  # refuses an attribute that nobody answered
     return WholeReports(part, subs.codes, subs.times)
 
 
