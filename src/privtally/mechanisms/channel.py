@@ -144,7 +144,7 @@ class Keep:
     def support(self, reported: Distribution) -> Distribution:
         return reported
 
-    def represent(self, given: Codes, source: Source) -> Codes:
+    def represent(self, given: Codes, source: Source) -> Codes:  # noqa: ARG002  # others need it
         return given
 
     def probability(self, given: int, output: int) -> Fraction:

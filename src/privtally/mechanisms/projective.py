@@ -1,10 +1,10 @@
 """Randomized response for large domains: codes are points of a projective space, and a label's set is a hyperplane.
 
-Feldman, Nelson, Nguyen and Talwar, "Private frequency estimation via projective geometry" (ICML 2022). The codes are the
-K = (q^t − 1)/(q − 1) points of the projective space of vectors with t coordinates over the field of a prime q. Label x has
-the point with its own number, and its set are the c = (q^(t−1) − 1)/(q − 1) points y with ⟨x, y⟩ = 0 mod q. Any two sets
-share (q^(t−2) − 1)/(q − 1) points, so that the number of reports in a label's set is linear in its frequency, as with
-randomized response, which is the case of sets with one code.
+Feldman, Nelson, Nguyen and Talwar, "Private frequency estimation via projective geometry" (ICML 2022). The codes are
+the K = (q^t − 1)/(q − 1) points of the projective space of vectors with t coordinates over the field of a prime q.
+Label x has the point with its own number, and its set are the c = (q^(t−1) − 1)/(q − 1) points y with ⟨x, y⟩ = 0 mod q.
+Any two sets share (q^(t−2) − 1)/(q − 1) points, so that the number of reports in a label's set is linear in its
+frequency, as with randomized response, which is the case of sets with one code.
 
 A point is a vector whose first non-zero coordinate is 1. Points are numbered by the place of that coordinate, the first
 place first, and then by the coordinates behind it, read as a number to the base q.
@@ -191,8 +191,8 @@ class Projective:
     def _codes(self, given: Integers, places: Integers, outside: Distribution) -> Integers:
         """The code at each place among those of the label's hyperplane, or among those outside it.
 
-        All coordinates but one are free: the one where the label's vector has its first non-zero coordinate, which is 1,
-        is solved for. Inside, the free ones run through the points of the hyperplane; outside, through all vectors, the
+        All coordinates but one are free: the one where the label's vector has its first non-zero coordinate, a 1, is
+        solved for. Inside, the free ones run through the points of the hyperplane; outside, through all vectors, the
         product with the label being 1.
         """
         order, dimension = self.geometry.order, self.geometry.dimension

@@ -77,45 +77,53 @@ class _Mixture:
         self.attributes: list[int] = part["attributes"]
         self.size, self.sizes, self.pivots = len(sizes), sizes, part["pivots"]
         require(type(self.pivots) is int and 1 <= self.pivots <= self.size, "a part asks an impossible number")
-        require(part["channels"] == [{"kind": "grr"}] * self.size, "a channel is unknown")
+        require(len(part["channels"]) == self.size, "a part must state a channel for each attribute")
         self.fill: dict[str, Any] = part.get("fill", {"kind": "none"})
         self.kind: str = self.fill["kind"]
         require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
-        self.weights = [_weights(budget / self.pivots, size) for size in sizes]
+        self.channels = [
+            _Response(channel, size, budget / self.pivots)
+            for channel, size in zip(part["channels"], sizes, strict=True)
+        ]
+        self.outputs = [channel.outputs for channel in self.channels]
         self.branches = list(combinations(range(self.size), self.pivots))
         self._check_fill()
 
     def bound(self) -> Fraction:
         """The largest product of the ratios of as many channels as a branch asks."""
-        ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
-        return prod(ratios[: self.pivots], start=Fraction(1))
+        return prod(self._ratios()[: self.pivots], start=Fraction(1))
+
+    def _ratios(self) -> list[Fraction]:
+        return sorted((Fraction(channel.same, channel.other) for channel in self.channels), reverse=True)
 
     def states(self) -> int:
         """How many ways there are to try."""
         if self.kind == "silent":
             return len(self.branches) * int(5**self.pivots)
-        return int((1 if self.kind in ("none", "uniform") else prod(self.sizes)) * 5**self.size)
+        return int((1 if self.kind in ("none", "uniform") else prod(self.outputs)) * 5**self.size)
 
     def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The probability of a sub-report given the part's codes of a record."""
         silent = self.kind == "silent"
-        codes = zip(record, report, self.sizes, strict=True)
-        require(all(0 <= x < size and 0 <= y < size + silent for x, y, size in codes), "a code is out of range")
-        return self._mix([x == y for x, y in zip(record, report, strict=True)], report)
+        codes = list(zip(record, report, self.channels, strict=True))
+        require(
+            all(0 <= x < own.inputs and 0 <= y < own.outputs + silent for x, y, own in codes), "a code is out of range"
+        )
+        return self._mix([y < own.outputs and own.holds(x, y) for x, y, own in codes], report)
 
     def worst_ratios(self) -> list[Fraction]:
         """The largest ratio for 0, 1, … differing attributes."""
         worst = [Fraction(1)] + [Fraction(0)] * self.size
         for report in self._reports():
             chances = {agree: self._mix(agree, report) for agree in product((False, True), repeat=self.size)}
-            for differing, one, two in self._ways():
+            for differing, one, two in self._ways(report):
                 if chances[one] > 0:
                     worst[differing] = max(worst[differing], chances[one] / chances[two])
         return worst if self.kind != "silent" else self._silent_ratios()
 
     def _silent_ratios(self) -> list[Fraction]:
         """Only the asked attributes count, whatever else differs: as many of the largest ratios as may be asked."""
-        ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
+        ratios = self._ratios()
         return [prod(ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
 
     def _reports(self) -> Iterator[tuple[int, ...]]:
@@ -124,25 +132,34 @@ class _Mixture:
         if self.kind in ("none", "uniform"):
             yield (0,) * self.size  # all codes are alike
             return
-        yield from product(*map(range, self.sizes))
+        yield from product(*map(range, self.outputs))
 
-    def _ways(self) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
+    def _ways(self, report: Sequence[int]) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
         """How two records can agree with a sub-report: for each attribute the same, or different in some way."""
         options = []
-        for size in self.sizes:
-            ways = [(0, False, False), (0, True, True), (1, True, False), (1, False, True)]
-            options.append([*ways, (1, False, False)] if size > 2 else ways)
+        for code, channel in zip(report, self.channels, strict=True):
+            # Where all codes are alike, one stands for all that belongs to some label and not to all.
+            alike = self.kind in ("none", "uniform")
+            holding = 1 if alike else sum(channel.holds(label, code) for label in range(channel.inputs))
+            count = {True: holding, False: channel.inputs - holding}
+            ways = [(0, one, one) for one in (False, True) if count[one]]
+            ways += [
+                (1, one, two)
+                for one, two in product((False, True), repeat=2)
+                if count[one] and count[two] > (one == two)
+            ]
+            options.append(ways)
         for choice in product(*options):
             yield sum(way[0] for way in choice), tuple(way[1] for way in choice), tuple(way[2] for way in choice)
 
     def _mix(self, agree: Sequence[bool], report: Sequence[int]) -> Fraction:
         own = [
-            Fraction(same if agrees else other, same + (size - 1) * other)
-            for agrees, (same, other), size in zip(agree, self.weights, self.sizes, strict=True)
+            Fraction(channel.same if agrees else channel.other, channel.total)
+            for agrees, channel in zip(agree, self.channels, strict=True)
         ]
         total = Fraction(0)
         for branch in self.branches:
-            if any(report[place] == self.sizes[place] for place in branch):
+            if any(report[place] == self.outputs[place] for place in branch):
                 continue  # a silent attribute was not asked
             chance = prod((own[place] for place in branch), start=Fraction(1))
             others = (place for place in range(self.size) if place not in branch)
@@ -150,20 +167,22 @@ class _Mixture:
         return total / len(self.branches)
 
     def _filled(self, branch: tuple[int, ...], other: int, report: Sequence[int]) -> Fraction:
-        code, size = report[other], self.sizes[other]
+        code, size, channel = report[other], self.outputs[other], self.channels[other]
         if self.kind == "silent":
             return Fraction(int(code == size))
         if self.kind == "uniform":
             return Fraction(1, size)
         if self.kind == "row":
-            return Fraction(self.fill["rows"][other][code])
+            row = self.fill["rows"][other]
+            labels = (label for label in range(channel.inputs) if channel.holds(label, code))
+            return sum((Fraction(row[label]) for label in labels), start=Fraction(0)) / channel.inside
         if self.kind == "copy":
             copied = Fraction(self.fill["probability"][branch[0]][other])
             return copied if report[branch[0]] == code else (1 - copied) / (size - 1)
-        row = 0
-        for place in branch:
-            row = row * self.sizes[place] + report[place]
-        return Fraction(self._tables[branch, other][row][code])
+        place = 0
+        for pivot in branch:
+            place = place * self.sizes[pivot] + report[pivot]
+        return Fraction(self._tables[branch, other][place][code])
 
     def _check_fill(self) -> None:
         """Fills must be probabilities; beyond that they cannot hurt, since they never see a record."""
@@ -172,10 +191,11 @@ class _Mixture:
             require(len(self.fill["rows"]) == self.size, "there must be a row for each attribute")
             rows = list(zip(self.fill["rows"], self.sizes, strict=True))
         elif self.kind == "copy":
-            require(len(set(self.sizes)) == 1 and self.pivots == 1, "copying needs equal sizes and one pivot")
+            require(len(set(self.outputs)) == 1 and self.pivots == 1, "copying needs equal sizes and one pivot")
             rows = [(row, self.size) for row in self.fill["probability"]]
             require(len(rows) == self.size, "there must be a copy probability for each pair")
         elif self.kind == "table":
+            require(self.outputs == self.sizes, "tables need channels that report labels")
             self._tables = {(tuple(t["pivots"]), t["other"]): t["rows"] for t in self.fill["tables"]}
             wanted = {(b, other) for b in self.branches for other in range(self.size) if other not in b}
             require(set(self._tables) == wanted and len(self.fill["tables"]) == len(wanted), "a table is missing")
@@ -194,14 +214,51 @@ class _Mixture:
             require(self.kind == "copy" or sum(exact) == 1, "a distribution does not sum to 1")
 
 
-def _weights(budget: Fraction, size: int) -> tuple[int, int]:
-    """The two integer weights of randomized response, from the definition, with decimal arithmetic."""
-    with localcontext() as context:
-        context.prec = 150
-        power = (Decimal(budget.numerator) / Decimal(budget.denominator)).exp()
-        slack = Decimal(10) ** -120
-        other = _sure_floor(Decimal(WORDS) / (power + size - 1), slack)
-        return _sure_floor(power * other, slack), other
+class _Response:
+    """How one attribute is randomised: codes that belong to a label have one weight, all others another.
+
+    With "grr" a code belongs to the label that it is; with "pg" codes and labels are points of a projective space over
+    a prime field, and a code belongs to the labels whose vectors have the product 0 with its own.
+    """
+
+    def __init__(self, channel: dict[str, Any], size: int, budget: Fraction) -> None:
+        self.inputs = self.outputs = size
+        self.inside, self.order, self.dimension = 1, 0, 0
+        if channel != {"kind": "grr"}:
+            require(set(channel) == {"kind", "order", "dimension"} and channel["kind"] == "pg", "a channel is unknown")
+            self.order, self.dimension = channel["order"], channel["dimension"]
+            require(self.order >= 2 and self.dimension >= 3, "a geometry is too small")
+            require(self.order**self.dimension <= 2**26, "a geometry is too large")
+            require(all(self.order % n for n in range(2, self.order)), "a geometry needs a prime")
+            self.outputs, self.inside = (
+                sum(self.order**power for power in range(top)) for top in (self.dimension, self.dimension - 1)
+            )
+            require(self.outputs >= size, "a geometry has too few points")
+        with localcontext() as context:
+            context.prec = 150
+            power = (Decimal(budget.numerator) / Decimal(budget.denominator)).exp()
+            slack = Decimal(10) ** -120
+            everything = self.inside * power + self.outputs - self.inside
+            self.other = _sure_floor(Decimal(WORDS) / everything, slack)
+            self.same = _sure_floor(power * self.other, slack)
+        self.total = self.inside * self.same + (self.outputs - self.inside) * self.other
+
+    def holds(self, label: int, code: int) -> bool:
+        """Whether the code belongs to the label."""
+        if not self.order:
+            return label == code
+        product_ = sum(one * two for one, two in zip(self._point(label), self._point(code), strict=True))
+        return product_ % self.order == 0
+
+    def _point(self, number: int) -> list[int]:
+        """The coordinates of a point: zeros, a one, and the digits of what is left of its number."""
+        for zeros in range(self.dimension):
+            behind = self.dimension - 1 - zeros
+            if number < self.order**behind:
+                digits = [number // self.order**power % self.order for power in range(behind - 1, -1, -1)]
+                return [0] * zeros + [1, *digits]
+            number -= self.order**behind
+        raise IndexError
 
 
 def _sure_floor(value: Decimal, slack: Decimal) -> int:

@@ -68,7 +68,8 @@ class _Campaign:
     """What a choice depends on besides the reports of earlier phases.
 
     `first` is the information of earlier phases on each attribute, `second` the number of people in the next one times
-    the information of one private code on a label, for a code that is kept with certainty; `whole` says whether whole reports will be kept.
+    what a private code says of a label, next to a code that is kept with certainty; `whole` says whether whole reports
+    will be kept.
     """
 
     labels: Labels
