@@ -12,7 +12,12 @@ import numpy as np
 
 from privtally.collector.estimate.pooled import Labels, groups
 from privtally.collector.estimate.prior import Noise, Prior, prior
+from privtally.collector.estimate.sparse import shrink
 from privtally.exact.arrays import Floats
+
+
+MANY_LABELS = 300
+"""An attribute with more labels, which no other one has, is shrunk label by label: most of its labels may be rare."""
 
 
 def pool_large(
@@ -20,6 +25,17 @@ def pool_large(
 ) -> tuple[list[Floats], list[Floats]]:
     """Mean and variance of every frequency, from unbiased ones and their variances."""
     grouped = [Group(group, frequencies, variances) for group in groups(labels)]
+    alone = [group for group in grouped if len(group.members) == 1 and group.size > MANY_LABELS]
+    grouped = [group for group in grouped if group not in alone]
+    means, spreads = _pool_groups(grouped, frequencies) if grouped else ([*frequencies], [*frequencies])
+    for group in alone:
+        (own,) = group.members
+        means[own], spreads[own] = shrink(frequencies[own], float(group.noise[0]))
+    return means, spreads
+
+
+def _pool_groups(grouped: Sequence["Group"], frequencies: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    """Mean and variance of every frequency of the attributes in these groups."""
     before = prior_for(grouped)
     pairs = list(zip(before.shared.tolist(), before.own.tolist(), strict=True))
     evidence = np.array([sum(group.evidence(*pair) for group in grouped) for pair in pairs])
