@@ -78,12 +78,12 @@ class Group:
         self.size = len(frequencies[members[0]])
         self.unit = 1 / (self.size * (self.size + 1))
         self._differences = np.array([frequencies[own] - 1 / self.size for own in members])
-        self._noise = np.array([variances[own].sum() / (self.size - 1) for own in members])
+        self.noise = np.array([variances[own].sum() / (self.size - 1) for own in members])
 
     @property
     def information(self) -> float:
         """The information on each direction of each attribute, in the prior's unit."""
-        return float(np.mean(1 / self._noise)) * self.unit
+        return float(np.mean(1 / self.noise)) * self.unit
 
     def evidence(self, shared: float, own: float) -> float:
         """The log-density of the differences under the two variances."""
@@ -108,6 +108,6 @@ class Group:
         """Each attribute's variance without the shared component, that of the shared component, and 1 + the sum of
         their ratios.
         """
-        variance = self._noise + own * self.unit
+        variance = self.noise + own * self.unit
         common = shared * self.unit
         return variance, common, 1 + common * float((1 / variance).sum())
