@@ -45,7 +45,8 @@ from privtally.lab.paper.published import published_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import Synthetic
 from privtally.lab.seed import seeded
-from privtally.lab.variants import learns, usual
+from privtally.lab.variants import variants
+from privtally.mechanisms import NAMED
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.plots.estimate import render
@@ -128,7 +129,7 @@ def cells() -> Iterator[Cell]:
 
 def campaign_of(mechanism: MechanismName) -> Campaign:
     """A mechanism with the rule that is its default."""
-    return mechanism, usual(mechanism).rule
+    return mechanism, variants([mechanism])[0].rule
 
 
 def runs_for(attributes: int, size: int, runs: int) -> int:
@@ -159,7 +160,7 @@ def phases_of(
     """A whole campaign, as a collector would run it."""
     mechanism, rule = campaign
     first = design(records.schema, epsilon, mechanism)
-    if not learns(mechanism):
+    if not NAMED[mechanism].learns:
         return [(first, count(first, respond_many(first, records, source).codes))]
     asked = round(share * len(records))
     one, two = (Records(records.schema, records.codes[part]) for part in (slice(asked), slice(asked, None)))
@@ -327,7 +328,7 @@ def run_real(name: str, epsilon: float, runs: int, seed: int, directory: Path) -
         for campaign in OURS:
             phases = phases_of(campaign, mixed, epsilon, source)
             errors[name_of(campaign, "pooled")].append(score(phases, "pooled", truth, truth, []))
-            if learns(campaign[0]) and run < GUESSED:
+            if NAMED[campaign[0]].learns and run < GUESSED:
                 guess = leakage(phases[1][0].sampler, marginals).pivot_guess
                 assert guess is not None
                 guesses.setdefault(campaign[0], []).append(float(guess))

@@ -23,7 +23,7 @@ from privtally.lab.compare import Study, study_variant
 from privtally.lab.expectation import SIMILAR, prior_populations
 from privtally.lab.offers import Question, offers
 from privtally.lab.parallel import run_jobs
-from privtally.lab.variants import usual
+from privtally.lab.variants import variants
 from privtally.names import MechanismName
 from privtally.schema import Records
 
@@ -73,7 +73,7 @@ def run(setting: Setting, kind: str, place: int, runs: int, seed: int) -> dict[s
     for offer in offers(records.schema, Question(users, epsilon)):
         often = runs_for(attributes, size, runs)
         study = Study(records, offer.phase1_share or USUAL_SHARE, often, seed + place, users)
-        found = study_variant(study, usual(offer.mechanism), epsilon, ["pooled"])[0]
+        found = study_variant(study, variants([offer.mechanism])[0], epsilon, ["pooled"])[0]
         errors[offer.mechanism, offer.phase1_share] = found.mse
     return {"setting": setting, "kind": kind, "errors": errors}
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy import PHASE1_SHARE, UNLIKE, Campaign, Cell, phases_of, rewrite, schema_of, score
-from privtally.lab.paper.simulate import copy_matrix
+from privtally.lab.paper.experiment import copy_matrix
 from privtally.lab.parallel import run_jobs
 from privtally.lab.seed import seeded
 from privtally.mechanisms.channel import randomized_response

@@ -41,7 +41,7 @@ def draw_people(setting: Setting) -> list[list[int]]:
     """SynA, user by user."""
     population = setting.population
     assert isinstance(population, Synthetic)
-    first = population.first_distribution().tolist()
+    first = population.law().sum(axis=tuple(range(1, population.attributes))).tolist()
     people = []
     for _ in range(setting.people):
         x1 = random.choices(range(population.size), first)[0]

@@ -17,36 +17,18 @@ from privtally.version import __version__
 if TYPE_CHECKING:
     from privtally.collector.estimate import estimate as estimate
     from privtally.collector.learn import learn as learn
-    from privtally.collector.pairs import PairEstimate as PairEstimate
-    from privtally.collector.pairs import estimate_pair as estimate_pair
-    from privtally.collector.tally import Tallied as Tallied
-    from privtally.collector.tally import count as count
-    from privtally.collector.tally import tally as tally
-    from privtally.documents.campaign import Campaign as Campaign
-    from privtally.documents.campaign import State as State
-    from privtally.documents.counts import Counts as Counts
-    from privtally.documents.counts import load_counts as load_counts
-    from privtally.documents.estimate import Estimate as Estimate
-    from privtally.documents.estimate import load_estimate as load_estimate
-    from privtally.documents.plan import Plan as Plan
-    from privtally.documents.plan import design as design
-    from privtally.documents.plan import load_plan as load_plan
-    from privtally.documents.report import Report as Report
-    from privtally.documents.report import Reports as Reports
-    from privtally.documents.report import load_report as load_report
+    from privtally.collector.pairs import PairEstimate as PairEstimate, estimate_pair as estimate_pair
+    from privtally.collector.tally import Tallied as Tallied, count as count, tally as tally
+    from privtally.documents.campaign import Campaign as Campaign, State as State
+    from privtally.documents.counts import Counts as Counts, load_counts as load_counts
+    from privtally.documents.estimate import Estimate as Estimate, load_estimate as load_estimate
+    from privtally.documents.plan import Plan as Plan, design as design, load_plan as load_plan
+    from privtally.documents.report import Report as Report, Reports as Reports, load_report as load_report
     from privtally.errors import PrivtallyError as PrivtallyError
-    from privtally.exact.source import Source as Source
-    from privtally.exact.source import Stream as Stream
-    from privtally.exact.source import SystemSource as SystemSource
-    from privtally.job import Job as Job
-    from privtally.job import run_campaign as run_campaign
-    from privtally.participant.respond import encode as encode
-    from privtally.participant.respond import respond as respond
-    from privtally.participant.respond import respond_many as respond_many
-    from privtally.schema import Attribute as Attribute
-    from privtally.schema import Record as Record
-    from privtally.schema import Records as Records
-    from privtally.schema import Schema as Schema
+    from privtally.exact.source import Source as Source, Stream as Stream, SystemSource as SystemSource
+    from privtally.job import Job as Job, run_campaign as run_campaign
+    from privtally.participant.respond import encode as encode, respond as respond, respond_many as respond_many
+    from privtally.schema import Attribute as Attribute, Record as Record, Records as Records, Schema as Schema
 
 _HOME = {
     "collector.estimate": ("estimate",),

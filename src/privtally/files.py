@@ -5,9 +5,10 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from privtally.documents.counts import Counts, load_counts
 from privtally.documents.estimate import Estimate, load_estimate
@@ -15,6 +16,8 @@ from privtally.documents.plan import Plan, load_plan
 from privtally.errors import DocumentError, PrivtallyError
 from privtally.exact import wire
 from privtally.schema import Schema
+
+T = TypeVar("T")
 
 Advance = Callable[[int], None]
 """Hears how much of a long piece of work is done."""
@@ -37,7 +40,7 @@ _SIGNATURES = {
 """How files of other kinds begin, and what to do about them."""
 
 
-def silently(done: int) -> None:  # nobody listens
+def silently(done: int) -> None:
     """Tell nobody."""
 
 
@@ -55,12 +58,9 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 @contextmanager
 def open_binary(path: Path) -> Iterator[BinaryIO]:
     """A file, device or pipe open for reading, or standard input for `-`; refused if it is not text."""
-    try:
-        file = os.fdopen(os.dup(0), "rb") if path == STANDARD else path.open("rb")
-    except OSError as fault:
-        raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
-    with file:
+    with ExitStack() as stack:
         try:
+            file = stack.enter_context(os.fdopen(os.dup(0), "rb") if path == STANDARD else path.open("rb"))
             start = file.peek(16)
         except OSError as fault:
             raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
@@ -82,25 +82,16 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
     Links are followed and an existing file keeps its mode. Devices, pipes and standard output (also as `-`) cannot take
     a name, so they are written as they are.
     """
+    descriptor = standard_descriptor(path)
     try:
-        with _opened(path) as file:
+        if descriptor is not None:
+            opened: AbstractContextManager[BinaryIO] = os.fdopen(os.dup(descriptor), "wb")
+        else:
+            opened = path.open("wb") if is_stream(path) else _replacing(path)
+        with opened as file:
             yield file
     except OSError as fault:
         raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    descriptor = _standard_descriptor(path)
-    if descriptor is not None:
-        with os.fdopen(os.dup(descriptor), "wb") as stream:
-            yield stream
-    elif is_stream(path):
-        with path.open("wb") as stream:
-            yield stream
-    else:
-        with _replacing(_target(path)) as file:
-            yield file
 
 
 def is_stream(path: Path) -> bool:
@@ -108,15 +99,10 @@ def is_stream(path: Path) -> bool:
     mode = 0
     with suppress(OSError):  # there is no such file
         mode = path.stat().st_mode
-    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or _standard_descriptor(path) is not None
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or standard_descriptor(path) is not None
 
 
-def is_standard_output(path: Path | None) -> bool:
-    """Whether a path means standard output, by whatever name."""
-    return path is not None and _standard_descriptor(path) == 1
-
-
-def _standard_descriptor(path: Path) -> int | None:
+def standard_descriptor(path: Path) -> int | None:
     """1 or 2 where the path means standard output or standard error."""
     if path == STANDARD:
         return 1
@@ -127,8 +113,9 @@ def _standard_descriptor(path: Path) -> int | None:
     return None
 
 
-def _target(path: Path) -> Path:
-    """The plain file that a path leads to, there already or not."""
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A draft beside the plain file that a path leads to, there already or not, which replaces it in the end."""
     _check_name(path)
     try:
         target = path.resolve()
@@ -136,20 +123,15 @@ def _target(path: Path) -> Path:
         raise DocumentError(f"cannot write {path}: its links lead in a circle") from None
     if target.exists() and not target.is_file():
         raise DocumentError(f"cannot write {path}: it is a directory or a device")
-    return target
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    draft = _draft_of(path)
+    draft = _draft_of(target)
     try:
         with draft.open("xb") as file:
             with suppress(FileNotFoundError):
-                draft.chmod(stat.S_IMODE(path.stat().st_mode))
+                draft.chmod(stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -198,43 +180,40 @@ def write_bytes(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def read(path: Path, load: Callable[[bytes], T], most: int = MOST_BYTES) -> T:
+    """What `load` makes of a file's content; a refusal names the file."""
+    data = read_bytes(path, most)
+    with naming(path):
+        return load(data)
+
+
 def read_schema(path: Path) -> Schema:
     """A schema from a .toml or .json file."""
-    data = read_bytes(path)
-    with naming(path):
-        if path.suffix.lower() == ".toml":
-            return Schema.from_toml(data)
-        if path.suffix.lower() == ".json":
-            return Schema.from_json(data)
-        raise DocumentError("a schema file must end in .toml or .json")
+    loaders = {".toml": Schema.from_toml, ".json": Schema.from_json}
+    if path.suffix.lower() not in loaders:
+        raise DocumentError(f"{path}: a schema file must end in .toml or .json")
+    return read(path, loaders[path.suffix.lower()])
 
 
 def read_plan(path: Path) -> Plan:
     """A plan from its file."""
-    data = read_bytes(path)
-    with naming(path):
-        return load_plan(data)
-
-
-def read_counts(path: Path, plan: Plan) -> Counts:
-    """Counts of the given plan from their file."""
-    data = read_bytes(path, MOST_TABLE_BYTES)
-    with naming(path):
-        return load_counts(data, plan)
+    return read(path, load_plan)
 
 
 def read_history(paths: Sequence[Path]) -> list[tuple[Plan, Counts]]:
     """Phases from the files of their plans and counts, which take turns."""
-    plans = [read_plan(path) for path in paths[::2]]
-    return [(plan, read_counts(path, plan)) for plan, path in zip(plans, paths[1::2], strict=True)]
+    history: list[tuple[Plan, Counts]] = []
+    for path, counts in zip(paths[::2], paths[1::2], strict=True):
+        plan = read_plan(path)
+        history.append((plan, read(counts, partial(load_counts, plan=plan), MOST_TABLE_BYTES)))
+    return history
 
 
 def read_document(path: Path) -> Plan | Counts | Estimate:
     """A plan, counts or an estimate, whichever the file says it is."""
-    data = read_bytes(path, MOST_TABLE_BYTES)
-    with naming(path):
-        kind = wire.decode_object(data, DocumentError, "the file").get("format")
-        match kind:
+
+    def load(data: bytes) -> Plan | Counts | Estimate:
+        match wire.decode_object(data, DocumentError, "the file").get("format"):
             case "privtally.plan/1":
                 return load_plan(data)
             case "privtally.counts/1":
@@ -242,6 +221,8 @@ def read_document(path: Path) -> Plan | Counts | Estimate:
             case "privtally.estimate/1":
                 return load_estimate(data)
         raise DocumentError("the file is neither a plan, nor counts, nor an estimate of a format known here")
+
+    return read(path, load, MOST_TABLE_BYTES)
 
 
 @contextmanager

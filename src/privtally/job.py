@@ -56,7 +56,11 @@ def run_campaign(
     plan = design(records.schema, epsilon, mechanism, source=source)
     if not NAMED[mechanism].learns:
         return Job([_collect(plan, records, source)])
-    first_people, second_people = _split(records, phase1_people(len(records), phase1_share), source)
+    people = phase1_people(len(records), phase1_share)
+    order = np.argsort(source.words(len(records)), kind="stable")
+    first_people, second_people = (
+        Records(records.schema, records.codes[np.sort(rows)]) for rows in (order[:people], order[people:])
+    )
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
     following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess)
@@ -68,13 +72,6 @@ def _collect(plan: Plan, records: Records, source: Source) -> JobPhase:
     return JobPhase(plan, reports, count(plan, reports.codes))
 
 
-def _split(records: Records, people: int, source: Source) -> tuple[Records, Records]:
-    """So many of the records, chosen at random, and the rest."""
-    order = np.argsort(source.words(len(records)), kind="stable")
-    first, second = np.sort(order[:people]), np.sort(order[people:])
-    return Records(records.schema, records.codes[first]), Records(records.schema, records.codes[second])
-
-
 def write_job(job: Job, result: Estimate, directory: Path, advance: Advance = silently) -> None:
     """Leave every document of a job in a directory; `advance` hears how many reports are written."""
     done = 0
@@ -83,10 +80,8 @@ def write_job(job: Job, result: Estimate, directory: Path, advance: Advance = si
         write_bytes(directory / f"plan-{number}.json", phase.plan.dump())
         write_bytes(directory / f"counts-{number}.json", phase.counts.dump())
         with write_whole(directory / f"reports-{number}.ndjson") as file:
-            for report in phase.reports:
-                file.write(report.dump() + b"\n")
-                done += 1
-                if done % 10_000 == 0:
-                    advance(done)
+            file.writelines(report.dump() + b"\n" for report in phase.reports)
+        done += len(phase.reports)
+        advance(done)
     write_bytes(directory / "estimate.json", result.dump())
     write_bytes(directory / "estimate.csv", result.to_csv())

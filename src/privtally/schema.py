@@ -1,7 +1,7 @@
 """What may be asked: attributes with declared labels. Nothing here is ever read off the data."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,12 +38,10 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @property
     def size(self) -> int:
-        """The number of labels."""
         return len(self.labels)
 
     @cached_property
     def code_of(self) -> Mapping[str, int]:
-        """Each label's code."""
         return {label: code for code, label in enumerate(self.labels)}
 
 
@@ -71,23 +69,35 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def from_toml(cls, text: str | bytes) -> "Schema":
         """A schema from TOML: an `[[attributes]]` table with `name` and `labels` for each attribute."""
-        value = wire.refusing(lambda: _read_toml(text), dict, SchemaError, "the schema")
-        return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
+        return cls._from(wire.refusing(lambda: tomllib.loads(wire.as_text(text)), dict, SchemaError, "the schema"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Schema":
         """A schema from JSON: `{"attributes": [{"name": …, "labels": […]}, …]}`."""
-        value = wire.decode_object(text, SchemaError, "the schema")
+        return cls._from(wire.decode_object(text, SchemaError, "the schema"))
+
+    @classmethod
+    def _from(cls, value: dict[str, Any]) -> "Schema":
         return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
+
+    def codes_of(self, labels: Sequence[str]) -> list[int]:
+        """The raw codes of labels in the attributes' order; what does not fit is named and never quoted."""
+        try:
+            return [attribute.code_of[label] for attribute, label in zip(self.attributes, labels, strict=True)]
+        except KeyError:
+            pass  # only now is it worth looking at how the labels were typed
+        for attribute, label in zip(self.attributes, labels, strict=True):
+            if not isinstance(label, str) or normal(label) not in attribute.code_of:
+                fault = f"has a value that is none of its {attribute.size:,} declared labels"
+                raise RecordError(f"attribute '{attribute.name}' {fault if str(label).strip() else 'is blank'}")
+        return self.codes_of(list(map(normal, labels)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes' names, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The attributes' numbers of labels, in order."""
         return tuple(attribute.size for attribute in self.attributes)
 
 
@@ -143,11 +153,6 @@ class Records:
 def code_type(sizes: Iterable[int]) -> np.dtype[Any]:
     """The smallest unsigned integer type that holds every code of the given domain sizes."""
     return np.min_scalar_type(max(sizes) - 1)
-
-
-def _read_toml(text: str | bytes) -> dict[str, Any]:
-    decoded = text if isinstance(text, str) else text.decode()
-    return tomllib.loads(decoded.removeprefix(wire.MARK))
 
 
 def normal(text: str) -> str:

@@ -226,8 +226,8 @@ import os, signal, sys
 from privtally.cli import main
 from privtally.lab.paper import reproduce
 
-def point(index, place, *_):
-    if place == 0:
+def point(panel, x, *_):
+    if x == panel.x[0]:
         os.kill(os.getppid(), HOW)
     while True:
         signal.pause()

@@ -1,6 +1,8 @@
 """Parts, plans, people and campaigns that the collector's tests share."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports
+from privtally.exact.probability import nearest_probability
 from privtally.lab.simulate import simulate
 from privtally.mechanisms import Part, PartPlan
 from privtally.mechanisms.channel import randomized_response
@@ -25,6 +28,26 @@ SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 40, 1)
 def group(attributes: tuple[int, ...], pivots: int, fill: AnyFill | None) -> PartPlan:
     """A part of attributes that are asked by randomized response."""
     return PartPlan(attributes, pivots, (RandomizedResponse(),) * len(attributes), fill)
+
+
+def copying_plan(copy_probability: np.ndarray, size: int, epsilon: float = 1.0) -> Plan:
+    """The second plan of a Corr-RR campaign with these copy probabilities."""
+    first = first_plan((size,) * len(copy_probability), epsilon, "corr-rr")
+    return later_plan(first, CopyFill(tuple(map(tuple, copy_probability.tolist()))))
+
+
+def same_copies(attributes: int, probability: float) -> np.ndarray:
+    """One copy probability for all pairs."""
+    chances = np.full((attributes, attributes), nearest_probability(probability))
+    np.fill_diagonal(chances, 1.0)
+    return chances
+
+
+def squared_scale(plan: Plan) -> float:
+    """The square of the scale of the first attribute's randomized response."""
+    scale = plan.sampler.parts[0].asked[0].scale
+    assert scale is not None
+    return float(scale) ** 2
 
 
 def copies(*rows: tuple[float, ...]) -> CopyFill:
@@ -105,6 +128,11 @@ def simulated(
     """The counts of the reports of people who are drawn from a distribution of records."""
     reports = simulate(plan.sampler, drawn(answers, people, generator), generator)
     return count_times(plan, reports.codes, reports.times, limit)
+
+
+def answered_independently(plan: Plan, frequencies: Sequence[np.ndarray], people: int, seed: int = 3) -> Counts:
+    """The counts of the reports of people whose answers are independent of each other."""
+    return simulated(plan, reduce(np.multiply.outer, frequencies), people, np.random.default_rng(seed))
 
 
 def campaign(mechanism: MechanismName, phases: int, people: int = 4_000, seed: int = 1) -> list[Phase]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privtally.collector.estimate.inverse import zero_sum_basis
-from privtally.collector.estimate.likelihood import OneWay, Whole, block_diagonal
+from privtally.collector.estimate.inverse import block_diagonal, zero_sum_basis
+from privtally.collector.estimate.likelihood import OneWay, WholeReports
 from privtally.collector.learn.information import (
     DirectedInformation,
     copy_information,
@@ -18,10 +18,9 @@ from privtally.collector.learn.information import (
 from privtally.collector.learn.robust import CANDIDATES, GROUPS, ROUNDING, best_directed
 from privtally.documents.plan import Plan
 from privtally.exact.probability import nearest_probability
-from privtally.mechanisms import Pivot, copy_fills
-from privtally.mechanisms.channel import randomized_response
 from privtally.privacy.audit import audit
-from tests.support import counts_of, schema_of
+from tests.collector.made_up import copying_plan, squared_scale
+from tests.support import expected_counts
 
 FORWARD = np.array([0.0, 0.25, 0.375, 0.75])
 BACKWARD = np.array([1.0, 0.75, 0.5, 0.125])
@@ -33,10 +32,9 @@ def matrix(stated: DirectedInformation, place: int) -> np.ndarray:
     return block_diagonal([group[place] for group in stated.groups])
 
 
-def plan_with(place: int, attributes: int, size: int, most: int) -> Plan:
+def directed_plan(place: int, attributes: int, size: int, most: int) -> Plan:
     copies = directed_copies(FORWARD[place], BACKWARD[place], nearest_probability(1 / size), attributes, most)
-    rows = tuple(map(tuple, copies.tolist()))
-    return Plan(schema_of((size,) * attributes), 1.0, "corr-rr", 2, "corr-rr", copy_probability=rows)
+    return copying_plan(copies, size)
 
 
 @pytest.mark.parametrize(("attributes", "size", "most"), SHAPES)
@@ -44,14 +42,12 @@ def test_ways_to_agree_give_what_enumeration_gives(attributes: int, size: int, m
     stated = directed_information(FORWARD, BACKWARD, attributes, size, most)
     basis = zero_sum_basis((size,) * attributes)
     for place in range(len(FORWARD)):
-        plan = plan_with(place, attributes, size, most)
-        sampler = plan.sampler
-        assert isinstance(sampler, Pivot)
-        law = sampler.law((0,) * attributes)
+        plan = directed_plan(place, attributes, size, most)
+        (part,) = plan.sampler.parts
+        law = plan.sampler.law((0,) * attributes)
         seen = np.array([next(report for report, chance in law.items() if chance)])
-        information = Whole(sampler, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))[1]
-        scale = float(sampler.channels[0].scale)
-        wanted = np.kron(matrix(stated, place), np.eye(size - 1)) * scale**2
+        information = WholeReports(part, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))[1]
+        wanted = np.kron(matrix(stated, place), np.eye(size - 1)) * squared_scale(plan)
         assert basis.T @ information @ basis == pytest.approx(wanted, abs=1e-8)
         assert stated.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-8)
 
@@ -61,15 +57,11 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int,
     stated = directed_information(FORWARD, BACKWARD, attributes, size, most, whole=False)
     basis, sizes = zero_sum_basis((size,) * attributes), (size,) * attributes
     for place in (1, 2):
-        copies = directed_copies(FORWARD[place], BACKWARD[place], nearest_probability(1 / size), attributes, most)
-        sampler = Pivot(tuple(randomized_response(1, size) for _ in sizes), copy_fills(sizes, copies.tolist()))
-        uniform = np.zeros(sizes)
-        for record in np.ndindex(*sizes):
-            for report, chance in sampler.law(record).items():
-                uniform[report] += float(chance) / size**attributes
-        counts = counts_of(np.round(uniform * 10**9).astype(np.int64))
-        information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
-        wanted = np.kron(matrix(stated, place), np.eye(size - 1)) * float(sampler.channels[0].scale) ** 2
+        plan = directed_plan(place, attributes, size, most)
+        (part,) = plan.sampler.parts
+        counts = expected_counts(plan, np.full(sizes, 1 / size**attributes), 10**9)
+        information = OneWay(plan, counts, part).at(np.full(attributes * size, 1 / size))[1] / counts.reports
+        wanted = np.kron(matrix(stated, place), np.eye(size - 1)) * squared_scale(plan)
         assert basis.T @ information @ basis == pytest.approx(wanted, rel=1e-4, abs=1e-6)
 
 

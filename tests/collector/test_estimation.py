@@ -105,7 +105,7 @@ def test_several_hidden_pivots_with_tables_are_refused() -> None:
     counts = simulated(plan, made_up_law((2, 3, 2)), 100, np.random.default_rng(4))
     for method in ("unbiased", "pooled"):
         with pytest.raises(EstimateError):
-            estimate([(plan, counts)], method)  # type: ignore[arg-type]
+            estimate([(plan, counts)], method)
 
 
 def test_grr_by_hand() -> None:

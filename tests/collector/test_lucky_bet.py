@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from benchmarks.accuracy import BUDGETS, LIMITS, PHASE1_SHARE
@@ -19,11 +18,12 @@ from benchmarks.accuracy import BUDGETS, LIMITS, PHASE1_SHARE
 from privtally.collector.estimate import estimate
 from privtally.collector.learn.information import copy_information
 from privtally.collector.learn.robust import CANDIDATES
-from privtally.documents.plan import Plan, design
+from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats
 from privtally.mechanisms.channel import randomized_response
 from privtally.names import Method
-from tests.support import expected_counts, schema_of
+from tests.collector.made_up import copying_plan, same_copies
+from tests.support import expected_counts, first_plan
 
 SIZE, SHARE = 4, PHASE1_SHARE
 DIRECTIONS = SIZE - 1
@@ -182,10 +182,9 @@ def test_without_a_limit_there_is_no_such_bound() -> None:
 def test_errors_are_those_of_the_estimators(epsilon: float) -> None:
     """What the product states for RS+FD, and for Corr-RR that copies always, next to the formulas above."""
     people, even = 10**9, np.full((SIZE, SIZE), 1 / SIZE**2)
-    found, schema = setting(epsilon), schema_of((SIZE, SIZE))
-    first = design(schema, epsilon, "corr-rr")
-    second = msgspec.structs.replace(first, phase=2, mechanism="corr-rr", copy_probability=((1.0, 1.0), (1.0, 1.0)))
-    rs_fd = design(schema, epsilon, "rs-fd")
+    found, sizes = setting(epsilon), (SIZE, SIZE)
+    first, rs_fd = first_plan(sizes, epsilon, "corr-rr"), first_plan(sizes, epsilon, "rs-fd")
+    second = copying_plan(same_copies(2, 1.0), SIZE, epsilon)
     assert _stated([(rs_fd, people)], even, "unbiased") == pytest.approx(found.rs_fd / people, rel=1e-3)
     phases = [(first, round(SHARE * people)), (second, round((1 - SHARE) * people))]
     assert _stated(phases, even, "paper") == pytest.approx(found.always_copied / people, rel=1e-3)

@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -16,11 +15,11 @@ from privtally.collector.estimate.large import prior_for as large_prior_for
 from privtally.collector.estimate.pooled import Model
 from privtally.collector.estimate.prior import ARBITRARY, AS_PUBLISHED, Dirichlet, Noise, Prior, prior, variances
 from privtally.collector.learn.information import copy_information
-from privtally.documents.plan import design
 from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.channel import randomized_response
-from tests.support import expected_counts, schema_of
+from tests.collector.made_up import copying_plan, same_copies
+from tests.support import expected_counts, first_plan
 
 RADII = np.linspace(0, 9, 37)
 ANGLES = (np.arange(300) + 0.5) / 300 * np.pi
@@ -164,10 +163,8 @@ def better_of_paper_and_unbiased(copied: float, epsilon: float, share: float, ra
 def test_the_better_of_the_two_is_that_of_the_estimators(wanted: float, deviations: float, better: str) -> None:
     """The formula above against what the product's own estimators make of reports that are as frequent as expected."""
     people, share, copied, epsilon = 10**10, SHARE, nearest_probability(wanted), 0.3
-    first = design(schema_of((2, 2)), epsilon, "corr-rr")
-    second = msgspec.structs.replace(
-        first, phase=2, mechanism="corr-rr", copy_probability=((1.0, copied), (copied, 1.0))
-    )
+    first = first_plan((2, 2), epsilon, "corr-rr")
+    second = copying_plan(same_copies(2, copied), 2, epsilon)
     least = 1 / (people * _known_apart(copied, epsilon, share))
     # The squares of their four frequencies' distances from even ones sum to apart².
     apart = deviations * least**0.5

@@ -1,4 +1,4 @@
-"""What copying information, by enumeration, and the choice that allows for noise."""
+"""The information of copies, by enumeration, and the choice that allows for noise."""
 
 import re
 import tracemalloc
@@ -6,31 +6,45 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from privtally.collector.estimate.inverse import zero_sum_basis
-from privtally.collector.estimate.likelihood import OneWay, Whole
+from privtally.collector.estimate.likelihood import OneWay, WholeReports
+from privtally.collector.learn import learn
 from privtally.collector.learn.information import copy_information
 from privtally.collector.learn.robust import GROUPS, ROUNDING, SLACK, best_directed
-from privtally.collector.learn.rules import learn
-from privtally.documents.counts import count
+from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design
 from privtally.errors import LearningError
 from privtally.exact.probability import nearest_distribution, nearest_probability
 from privtally.lab.paper.panels import panels
-from privtally.mechanisms import Pivot, copy_fills
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.fills import CopyFill, RowFill
 from privtally.privacy.audit import audit
-from tests.collector.test_pooled import simulated
-from tests.support import counts_of, schema_of
+from tests.collector.made_up import answered_independently, copying_plan, same_copies, squared_scale
+from tests.support import expected_counts, first_plan, later_plan, schema_of
 
 PROBABILITIES = np.array([0.0, 0.125, 0.25, 0.5, 0.875, 1.0])
 
 
-def copying_plan(attributes: int, size: int, probability: float) -> Plan:
-    rows = range(attributes)
-    copies = tuple(tuple(1.0 if own == other else nearest_probability(probability) for other in rows) for own in rows)
-    return Plan(schema_of((size,) * attributes), 1.0, "corr-rr", 2, "corr-rr", copy_probability=copies)
+def learned_copies(plan: Plan) -> tuple[tuple[float, ...], ...]:
+    """The copy probabilities of a plan that was learned."""
+    (part,) = plan.parts
+    assert isinstance(part.fill, CopyFill)
+    return part.fill.probability
+
+
+def pivot_guess_of(plan: Plan) -> float:
+    """What a plan that was learned states about how often its pivot is named."""
+    assert plan.learned is not None
+    assert isinstance(plan.learned.pivot_guess, float)
+    return plan.learned.pivot_guess
+
+
+def directions(attributes: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """A unit difference between two labels that all attributes share, and one in which two attributes differ."""
+    inside = np.zeros(size)
+    inside[:2] = 2**-0.5, -(2**-0.5)
+    shared = np.kron(np.ones(attributes) / attributes**0.5, inside)
+    return shared, np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
 
 
 @pytest.mark.parametrize(("attributes", "size"), [(2, 2), (2, 4), (3, 3), (4, 2), (4, 4)])
@@ -38,20 +52,15 @@ def test_partitions_give_what_enumeration_gives(attributes: int, size: int) -> N
     stated = copy_information(PROBABILITIES, attributes, size)
     assert stated is not None
     for place, probability in enumerate(PROBABILITIES):
-        plan = copying_plan(attributes, size, probability)
-        sampler = plan.sampler
-        assert isinstance(sampler, Pivot)
+        plan = copying_plan(same_copies(attributes, probability), size)
+        (part,) = plan.sampler.parts
         seen = np.zeros((1, attributes), dtype=np.int64) if probability else np.arange(attributes)[None] % size
         if not probability and attributes > size:
             seen = np.array([[0] + [1] * (attributes - 1)])
-        _, information = Whole(sampler, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))
-        scale = float(sampler.channels[0].scale)
-        inside = np.zeros(size)
-        inside[:2] = 2**-0.5, -(2**-0.5)
-        alike = np.kron(np.ones(attributes) / attributes**0.5, inside)
-        differ = np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
-        assert stated.common[place] * scale**2 == pytest.approx(alike @ information @ alike, abs=1e-9)
-        assert stated.contrast[place] * scale**2 == pytest.approx(differ @ information @ differ, abs=1e-9)
+        _, information = WholeReports(part, seen, np.ones(1, dtype=np.int64)).at(np.full(attributes * size, 1 / size))
+        alike, differ = directions(attributes, size)
+        assert stated.common[place] * squared_scale(plan) == pytest.approx(alike @ information @ alike, abs=1e-9)
+        assert stated.contrast[place] * squared_scale(plan) == pytest.approx(differ @ information @ differ, abs=1e-9)
         assert stated.pivot_guess[place] == pytest.approx(audit(plan)["pivot_guess"], abs=1e-9)
 
 
@@ -60,35 +69,22 @@ def test_one_way_information_is_that_of_the_operator(attributes: int, size: int)
     probabilities = PROBABILITIES[1:-1]
     stated = copy_information(probabilities, attributes, size, whole=False)
     assert stated is not None
-    sizes = (size,) * attributes
     for place, probability in enumerate(probabilities):
-        copies = [[1.0 if own == other else probability for other in range(attributes)] for own in range(attributes)]
-        sampler = Pivot(tuple(randomized_response(1, size) for _ in sizes), copy_fills(sizes, copies))
-        people = 10**9
-        uniform = np.zeros(sizes)
-        for record in np.ndindex(*sizes):
-            for report, chance in sampler.law(record).items():
-                uniform[report] += float(chance) / size**attributes
-        tables = np.round(uniform * people).astype(np.int64)
-        counts = counts_of(tables)
-        information = OneWay(sampler, counts).at(np.full(attributes * size, 1 / size))[1] / counts.reports
-        inside = np.zeros(size)
-        inside[:2] = 2**-0.5, -(2**-0.5)
-        alike = np.kron(np.ones(attributes) / attributes**0.5, inside)
-        differ = np.kron(np.eye(attributes)[0] - np.eye(attributes)[1], inside) / 2**0.5
-        scale = float(sampler.channels[0].scale)
-        assert stated.common[place] * scale**2 == pytest.approx(alike @ information @ alike, rel=1e-4)
-        assert stated.contrast[place] * scale**2 == pytest.approx(differ @ information @ differ, rel=1e-4)
+        plan = copying_plan(same_copies(attributes, probability), size)
+        (part,) = plan.sampler.parts
+        counts = expected_counts(plan, np.full((size,) * attributes, 1 / size**attributes), 10**9)
+        information = OneWay(plan, counts, part).at(np.full(attributes * size, 1 / size))[1] / counts.reports
+        alike, differ = directions(attributes, size)
+        assert stated.common[place] * squared_scale(plan) == pytest.approx(alike @ information @ alike, rel=1e-4)
+        assert stated.contrast[place] * squared_scale(plan) == pytest.approx(differ @ information @ differ, rel=1e-4)
 
 
 def test_too_many_kinds_of_reports_are_not_analysed() -> None:
     assert copy_information(PROBABILITIES, 40, 12) is None
     first = design(schema_of((12,) * 40), 1.0, "corr-rr")
-    second = learn(first, count(first, np.zeros((40, 40), dtype=np.uint8)))
-    assert second.learned is not None
-    assert second.copy_probability is not None
-    assert second.copy_probability[0][1] == nearest_probability(1 / 12)
-    assert second.learned.pivot_guess == 1 / 40
+    second = learn([(first, count(first, np.zeros((40, 40), dtype=np.uint8)))])
+    assert learned_copies(second)[0][1] == nearest_probability(1 / 12)
+    assert pivot_guess_of(second) == 1 / 40
 
 
 def test_without_information_it_bets_next_to_nothing() -> None:
@@ -96,8 +92,7 @@ def test_without_information_it_bets_next_to_nothing() -> None:
     for sizes in ((2, 2), (4, 4), (8, 8)):
         first = design(schema_of(sizes), 0.1, "corr-rr")
         codes = np.random.default_rng(1).integers(0, sizes, (20, 2)).astype(np.uint8)
-        copies = learn(first, count(first, codes)).copy_probability
-        assert copies is not None
+        copies = learned_copies(learn([(first, count(first, codes))]))
         stated = copy_information(np.array([copies[0][1], 1 / sizes[0]]), 2, sizes[0])
         assert stated is not None
         unlike = 1 / stated.common + 1 / stated.contrast
@@ -115,8 +110,7 @@ def test_like_attributes_are_copied_and_unlike_ones_are_not(
         ([falling] * attributes, 2_000_000, alike),
         ([falling, falling[::-1]] * (attributes // 2), 200_000, unlike),
     ):
-        copies = learn(first, simulated(first, law, people)).copy_probability
-        assert copies is not None
+        copies = learned_copies(learn([(first, answered_independently(first, law, people))]))
         assert least <= copies[0][1] <= most
 
 
@@ -125,10 +119,9 @@ def test_like_attributes_are_copied_and_unlike_ones_are_not(
 def test_the_pivot_is_as_secret_as_asked_for(sizes: tuple[int, ...], most: float) -> None:
     first = design(schema_of(sizes), 2.0, "corr-rr")
     truth = [np.random.default_rng(own).dirichlet(np.ones(size)) for own, size in enumerate(sizes)]
-    second = learn(first, simulated(first, truth, 50_000), max_pivot_guess=most)
+    second = learn([(first, answered_independently(first, truth, 50_000))], max_pivot_guess=most)
     exact = audit(second)["pivot_guess"]
-    assert second.learned is not None
-    assert second.learned.pivot_guess == pytest.approx(exact, abs=1e-9)
+    assert pivot_guess_of(second) == pytest.approx(exact, abs=1e-9)
     assert exact <= max(most, 1 / len(sizes)) + 1e-9
 
 
@@ -137,19 +130,18 @@ def test_copies_run_one_way_where_that_gains_and_only_there() -> None:
     for epsilon, people, wanted in ((1.0, 2_000, 0.0), (0.001, 20, 0.5)):
         first = design(schema_of((2, 2, 2, 2)), epsilon, "corr-rr")
         truth = [np.array([0.3 + 0.1 * own, 0.7 - 0.1 * own]) for own in range(4)]
-        second = learn(first, simulated(first, truth, people))
-        assert second.copy_probability is not None
-        assert second.learned is not None
-        assert second.copy_probability[0][1] == wanted
-        assert second.copy_probability[1][0] == 1 - wanted
-        assert second.learned.pivot_guess == pytest.approx(0.5 if wanted == 0 else 0.25)
+        second = learn([(first, answered_independently(first, truth, people))])
+        copies = learned_copies(second)
+        assert copies[0][1] == wanted
+        assert copies[1][0] == 1 - wanted
+        assert pivot_guess_of(second) == pytest.approx(0.5 if wanted == 0 else 0.25)
 
 
 @pytest.mark.parametrize("most", [0.0, -1.0, 1.5, float("nan")])
 def test_a_bound_that_is_none_is_refused(most: float) -> None:
     first = design(schema_of((2, 2)), 1.0, "corr-rr")
     with pytest.raises(LearningError, match="max_pivot_guess"):
-        learn(first, count(first, np.zeros((5, 2), dtype=np.uint8)), max_pivot_guess=most)
+        learn([(first, count(first, np.zeros((5, 2), dtype=np.uint8)))], max_pivot_guess=most)
 
 
 def test_the_guide_states_what_copying_tells() -> None:
@@ -177,7 +169,7 @@ def test_many_questions_take_little_memory() -> None:
     counts = count(first, np.random.default_rng(1).integers(0, 2, (40, 120)).astype(np.uint8))
     tracemalloc.start()
     try:
-        learn(first, counts)
+        learn([(first, counts)])
         assert tracemalloc.get_traced_memory()[1] < 120_000_000
     finally:
         tracemalloc.stop()
@@ -186,17 +178,21 @@ def test_many_questions_take_little_memory() -> None:
 def test_where_the_pivot_may_be_known_always_differing_can_be_chosen() -> None:
     first = design(schema_of((2,) * 5), 2.0, "corr-rr")
     truth = [np.array([0.9, 0.1]), np.array([0.1, 0.9])] * 2 + [np.array([0.5, 0.5])]
-    second = learn(first, simulated(first, truth, 200_000), max_pivot_guess=1.0)
-    assert second.learned is not None
-    assert second.learned.pivot_guess == 1
+    second = learn([(first, answered_independently(first, truth, 200_000))], max_pivot_guess=1.0)
+    assert pivot_guess_of(second) == 1
+
+
+def informed_plan(frequencies: list[np.ndarray], epsilon: float) -> Plan:
+    """RS+RFD that knows the frequencies."""
+    first = first_plan([len(own) for own in frequencies], epsilon, "rs-rfd")
+    return later_plan(first, RowFill(tuple(map(nearest_distribution, frequencies))))
 
 
 def least_variance(plan: Plan, frequencies: list[np.ndarray]) -> float:
     """The Cramér–Rao bound on a frequency's mean variance, for one report to a pivot plan."""
-    sampler, sizes = plan.sampler, plan.schema.sizes
-    assert isinstance(sampler, Pivot)
+    (part,), sizes = plan.sampler.parts, plan.schema.sizes
     one = np.zeros((1, len(sizes)), dtype=np.int64)
-    information = Whole(sampler, one, np.ones(1, dtype=np.int64)).at(np.concatenate(frequencies))[1]
+    information = WholeReports(part, one, np.ones(1, dtype=np.int64)).at(np.concatenate(frequencies))[1]
     basis = zero_sum_basis(sizes)
     return float(np.trace(basis @ np.linalg.inv(basis.T @ information @ basis) @ basis.T) / sum(sizes))
 
@@ -204,9 +200,8 @@ def least_variance(plan: Plan, frequencies: list[np.ndarray]) -> float:
 def test_two_skewed_and_unlike_questions_are_out_of_reach() -> None:
     """The bound in docs/guide/accuracy.md: no copy probability comes near RS+RFD that knows the frequencies."""
     frequencies = [np.array([0.9, 0.1]), np.array([0.2, 0.8])]
-    priors = tuple(map(nearest_distribution, frequencies))
-    informed = Plan(schema_of((2, 2)), 2.0, "rs-rfd", 2, "rs-rfd", priors=priors)
-    copies = [replace(copying_plan(2, 2, p), epsilon=2.0) for p in np.linspace(0.02, 0.98, 49)]
+    informed = informed_plan(frequencies, 2.0)
+    copies = [copying_plan(same_copies(2, p), 2, 2.0) for p in np.linspace(0.02, 0.98, 49)]
     best = min(least_variance(plan, frequencies) for plan in copies)
     assert least_variance(informed, frequencies) == pytest.approx(1.05, abs=0.006)
     assert best == pytest.approx(1.46, abs=0.006)
@@ -232,9 +227,9 @@ def test_the_guide_states_the_rules_limit_and_what_follows() -> None:
 
 def spl_variance(sizes: tuple[int, ...], epsilon: float, frequencies: list[np.ndarray]) -> float:
     """The mean variance of unbiased frequencies from one SPL report, with two labels."""
-    channels = design(schema_of(sizes), epsilon, "spl").sampler.channels
-    reported = [(channel.push(own), float(channel.scale)) for channel, own in zip(channels, frequencies, strict=True)]
-    return float(np.mean([share[0] * share[1] / scale**2 for share, scale in reported]))
+    plan = first_plan(sizes, epsilon, "spl")
+    reported = [part.asked[0].push(own) for part, own in zip(plan.sampler.parts, frequencies, strict=True)]
+    return float(np.mean([share[0] * share[1] / squared_scale(plan) for share in reported]))
 
 
 def of_the_people(variance: float, frequencies: list[np.ndarray], people: int) -> float:
@@ -251,9 +246,8 @@ def published_error_of(numbers: int) -> float:
 def test_the_guide_states_what_claves_questions_allow() -> None:
     """10,000 people, ε = 0.5, frequencies as in the data: the variances that unbiased estimates have at least."""
     frequencies = [np.array([0.501, 0.499]), np.array([0.602, 0.398])]
-    priors = tuple(map(nearest_distribution, frequencies))
-    informed = Plan(schema_of((2, 2)), 0.5, "rs-rfd", 2, "rs-rfd", priors=priors)
-    copies = [replace(copying_plan(2, 2, p), epsilon=0.5) for p in np.linspace(0.02, 0.98, 49)]
+    informed = informed_plan(frequencies, 0.5)
+    copies = [copying_plan(same_copies(2, p), 2, 0.5) for p in np.linspace(0.02, 0.98, 49)]
     least = min(least_variance(plan, frequencies) for plan in (informed, *copies))
     assert of_the_people(least, frequencies, 10_000) == pytest.approx(1.62e-3, abs=5e-6)
     split = of_the_people(spl_variance((2, 2), 0.5, frequencies), frequencies, 10_000)
@@ -271,8 +265,7 @@ def test_no_estimate_is_below_claves_point_everywhere() -> None:
     """Van Trees' inequality for SPL with 10,000 people and ε = 0.5: the prior sin²(πf) has information 4π²."""
     places = (np.arange(2_000) + 0.5) / 2_000
     density = 2 * np.sin(np.pi * places) ** 2
-    channel = design(schema_of((2, 2)), 0.5, "spl").sampler.channels[0]
-    scale = float(channel.scale)
+    scale = squared_scale(first_plan((2, 2), 0.5, "spl")) ** 0.5
     reported = scale * places + (1 - scale) / 2
     information = 10_000 * float(np.mean(density * scale**2 / (reported * (1 - reported))))
     known = np.gradient(np.log(density), places) ** 2
@@ -288,8 +281,7 @@ def test_the_guide_states_what_adults_questions_allow() -> None:
     for most in GROUPS:
         taken = best_directed(3, 2, most, 1e-9, 1.0, 0.5 * ROUNDING, whole=True)
         assert taken is not None
-        copies = tuple(map(tuple, taken[0].copy_probability.tolist()))
-        found.append(Plan(schema_of((2,) * 3), 0.5, "corr-rr", 2, "corr-rr", copy_probability=copies))
+        found.append(copying_plan(taken[0].copy_probability, 2, 0.5))
     least = min(least_variance(plan, frequencies) for plan in found)
     assert of_the_people(least, frequencies, 10_000) == pytest.approx(3.17e-3, abs=5e-6)
     split = of_the_people(spl_variance((2,) * 3, 0.5, frequencies), frequencies, 10_000)

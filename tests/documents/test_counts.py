@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from privtally.collector.tally import count, nothing
-from privtally.documents.counts import LARGEST_COUNT, Counts, check_counts, load_counts
+from privtally.documents.counts import Counts, check_counts, load_counts
 from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import MAX_PAIR_CELLS, pair_cells
 from privtally.errors import CountsError
+from privtally.exact.wire import MAX_INTEGER
 from privtally.mechanisms.fills import UniformFill
 from tests.support import EXTENDED_PLANS, part_of, plan_of, plan_with
 
@@ -178,7 +179,7 @@ def test_reports_to_a_silent_part_answer_as_often_as_it_asks(
 
 def test_sums_do_not_wrap_around() -> None:
     plan = plan_of("spl", (4_096,))
-    cells = [LARGEST_COUNT] * 2_048 + [2_053] + [0] * 2_047
+    cells = [MAX_INTEGER] * 2_048 + [2_053] + [0] * 2_047
     document = {
         "format": "privtally.counts/1", "plan": plan.digest, "reports": 5, "limit": 0, "attributes": [cells],
         "parts": [], "pairs": [],

@@ -16,7 +16,7 @@ from privtally.lab.expectation import (
     prior_populations,
 )
 from privtally.lab.offers import Offer, Question, offers
-from privtally.lab.variants import usual
+from privtally.lab.variants import variants
 from privtally.names import MechanismName
 from privtally.schema import Records
 from tests.support import schema_of
@@ -57,7 +57,7 @@ def test_errors_are_those_of_simulated_campaigns(
     population = pilot_population(people)
     offer = offer_of(mechanism, sizes, Question(USERS, epsilon))
     study = Study(people, offer.phase1_share or 0.1, 100, 1, USERS)
-    simulated = math.sqrt(study_variant(study, usual(mechanism), epsilon, ["pooled"])[0].mse)
+    simulated = math.sqrt(study_variant(study, variants([mechanism])[0], epsilon, ["pooled"])[0].mse)
     half = offer_of(mechanism, sizes, Question(USERS // 2, epsilon))
     assert root_error(offer, population, USERS) == pytest.approx(simulated, rel=0.15)
     assert root_error(half, population, USERS // 2) > 1.15 * simulated

@@ -12,8 +12,8 @@ from privtally.collector.estimate.phase import invert
 from privtally.collector.tally import count, count_times
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
+from privtally.documents.sub_reports import SubReports
 from privtally.exact.arrays import Floats
-from privtally.lab.collectors import from_table
 from privtally.lab.simulate import simulate
 from privtally.mechanisms import Part, independent
 from privtally.mechanisms.fills import CopyFill
@@ -44,7 +44,7 @@ def frequencies_of(sizes: tuple[int, ...]) -> list[Floats]:
 def honest_counts(plan: Plan, frequencies: list[Floats], people: int, generator: np.random.Generator) -> Counts:
     law = reduce(np.multiply.outer, frequencies)
     table = generator.multinomial(people, law.ravel()).reshape(law.shape)
-    reports = simulate(plan.sampler, from_table(table), generator)
+    reports = simulate(plan.sampler, SubReports(np.argwhere(table), table[table > 0]), generator)
     return count_times(plan, reports.codes, reports.times)
 
 

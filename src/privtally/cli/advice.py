@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from privtally.cli.console import err, file_size, out, print_json, progress
-from privtally.cli.options import MOST_USERS, EpsilonOption, GuessOption, JsonFlag, check_range
+from privtally.cli.console import out, print_json, read_answers, write_picture
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, SchemaOption, check_users
 from privtally.errors import CampaignError
 from privtally.names import MAX_PIVOT_GUESS
 
@@ -16,45 +16,36 @@ if TYPE_CHECKING:
 
 
 def advise(
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="A schema in .toml or .json.")],
-    users: Annotated[int, typer.Option("--users", help="How many people will be asked.")],
+    schema: SchemaOption,
+    users: Annotated[int, Option(help="How many people will be asked.", callback=check_users)],
     epsilon: EpsilonOption,
-    pilot: Annotated[
-        Path | None, typer.Option("--pilot", help="Answers like those expected; a stated prior if not given.")
-    ] = None,
+    pilot: Annotated[Path | None, Option(help="Answers like those expected; a stated prior if not given.")] = None,
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
-    want_error: Annotated[
-        float | None, typer.Option("--want-error", help="Say how many people or which budget this error needs.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw errors against the budget and the pivot's secrecy.")
-    ] = None,
+    want_error: Annotated[float | None, Option(help="Say how many people or which budget this error needs.")] = None,
+    plot: Annotated[Path | None, Option(help="Also draw errors against the budget and the pivot's secrecy.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Recommend a campaign: what error to expect of every mechanism, and what a wanted error would take."""
     from privtally.documents.plan import check_epsilon
-    from privtally.files import read_schema, write_bytes
+    from privtally.files import read_schema
     from privtally.lab.advise import Adviser, at_best_share, recommend
     from privtally.lab.expectation import PRIOR, pilot_population, prior_populations
     from privtally.lab.offers import Question
-    from privtally.plots import estimate as picture
     from privtally.plots.advice import draw_advice
-    from privtally.tables.csv_table import open_table
+    from privtally.plots.estimate import check_picture_path
 
     check_epsilon(epsilon)
-    check_range("--users", users, 1, MOST_USERS)
-    if not 0 < max_pivot_guess <= 1:
-        raise CampaignError(f"--max-pivot-guess must be above 0 and at most 1, got {max_pivot_guess}")
-    if want_error is not None and not 0 < want_error <= 1:
-        raise CampaignError(f"--want-error must be above 0 and at most 1, as frequencies are, got {want_error}")
+    for option, value in (("--max-pivot-guess", max_pivot_guess), ("--want-error", want_error)):
+        if value is not None and not 0 < value <= 1:
+            raise CampaignError(f"{option} must be above 0 and at most 1, got {value}")
     if plot is not None:
-        picture.check_picture_path(plot)
+        check_picture_path(plot)
     the_schema = read_schema(schema)
     if pilot is None:
-        adviser = Adviser(the_schema, list(prior_populations(the_schema).values()))
+        populations = list(prior_populations(the_schema).values())
     else:
-        with open_table(pilot, the_schema) as table, progress("Reading", file_size(pilot)) as advance:
-            adviser = Adviser(the_schema, [pilot_population(table.read_all(advance))])
+        populations = [pilot_population(read_answers(pilot, the_schema))]
+    adviser = Adviser(the_schema, populations)
     question = Question(users, epsilon, max_pivot_guess)
     rows = adviser.expect(question)
     chosen, rows = recommend(rows, max_pivot_guess), at_best_share(rows)
@@ -68,15 +59,10 @@ def advise(
         "prior": PRIOR if pilot is None else "the pilot data",
     }
     if want_error is not None:
-        result["wanted"] = {
-            "error": want_error,
-            "users": adviser.people_for(want_error, question),
-            "epsilon": adviser.budget_for(want_error, question),
-        }
+        people, budget = adviser.people_for(want_error, question), adviser.budget_for(want_error, question)
+        result["wanted"] = {"error": want_error, "users": people, "epsilon": budget}
     if plot is not None:
-        figure = draw_advice(adviser.by_budget(question), adviser.by_secrecy(question), epsilon)
-        write_bytes(plot, picture.render(figure, plot))
-        err.print(f"Written: {plot}")
+        write_picture(draw_advice(adviser.by_budget(question), adviser.by_secrecy(question), epsilon), plot)
     if json:
         print_json(result)
         return
@@ -100,11 +86,10 @@ def _sentence(chosen: "Expected", rows: "list[Expected]") -> str:
 
 
 def _print_expected(rows: "list[Expected]") -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("mechanism", title="Expected error of a frequency (root of the mean square)")
-    table.add_column("Phase I", justify="right")
-    table.add_column("error", justify="right")
+    numbers = (Column(name, justify="right") for name in ("Phase I", "error"))
+    table = Table("mechanism", *numbers, title="Expected error of a frequency (root of the mean square)")
     for row in rows:
         share = "" if row.phase1_share is None else f"{row.phase1_share:.0%}"
         table.add_row(row.mechanism, share, f"{row.error:.4f}")

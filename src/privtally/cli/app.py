@@ -11,20 +11,18 @@ import io
 import signal
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from privtally.cli import advice, collect, documents, experiments, privacy, results, whole
 from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
-REFUSED, DEFECT, TERMINATED = 2, 70, 143
-
 app = typer.Typer(
     name="privtally",
-    help="Ask many questions, learn the totals, never the answers.",
     no_args_is_help=True,
     # Typer's own tracebacks print local variables, and those can be somebody's answers.
     pretty_exceptions_enable=False,
@@ -32,7 +30,7 @@ app = typer.Typer(
 )
 
 
-def _version(*, wanted: bool) -> None:
+def _version(wanted: Any) -> None:
     if wanted:
         typer.echo(SOFTWARE)
         raise typer.Exit
@@ -40,35 +38,23 @@ def _version(*, wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[  # typer hands it to the callback
-        bool,
-        typer.Option(
-            "--version", callback=lambda value: _version(wanted=value), is_eager=True, help="Say which version this is."
-        ),
+    version: Annotated[
+        bool, Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """Ask many questions, learn the totals, never the answers."""
 
 
-app.command()(whole.demo)
-app.command()(whole.run)
-app.command()(documents.design)
-app.command()(collect.privatise)
-app.command()(collect.tally)
-app.command(cls=PhaseOptions)(documents.learn)
-app.command(cls=PhaseOptions)(results.estimate)
-app.command()(documents.show)
-app.command()(privacy.audit)
-app.command()(privacy.verify)
-app.command()(experiments.compare)
-app.command()(advice.advise)
-app.command()(experiments.reproduce)
+STEPS = (whole.demo, whole.run, documents.design, collect.privatise, collect.tally, documents.learn, results.estimate)
+INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
+for command in STEPS + INSIGHT:
+    app.command(cls=PhaseOptions)(command)
 
 
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -76,10 +62,9 @@ def main() -> None:
         app()
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
-        sys.exit(REFUSED)
+        sys.exit(2)
     except Exception as defect:  # noqa: BLE001  # the last line of defence: its message may quote an answer
         sys.stderr.write("".join(traceback.format_tb(defect.__traceback__)))
-        sys.stderr.write(
-            f"privtally: this is a defect ({type(defect).__name__}); please report it with the lines above\n"
-        )
-        sys.exit(DEFECT)
+        kind = type(defect).__name__
+        sys.stderr.write(f"privtally: this is a defect ({kind}); please report it with the lines above\n")
+        sys.exit(70)

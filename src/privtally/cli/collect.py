@@ -1,29 +1,21 @@
 """privatise, tally: answers -> reports -> counts."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from privtally.cli.console import beside, err, file_size, print_json, progress
+from privtally.cli.console import announce, err, file_size, progress
 from privtally.cli.options import DataArgument, JsonFlag, PlanOption
-
-if TYPE_CHECKING:
-    from privtally.schema import Records
 
 
 def privatise(
     data: DataArgument,
     plan: PlanOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
     keep_order: Annotated[
         bool,
-        typer.Option(
-            "--keep-order",
-            help="Leave the reports in the order of the rows, so that report 5 is known to be row 5's. "
-            "Without it they are sorted by their random ids.",
-        ),
+        Option("--keep-order", help="Keep the rows' order (report 5 is row 5's) instead of sorting by random ids."),
     ] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -37,36 +29,22 @@ def privatise(
     check_output(output, [data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
-    written = 0
-
-    def lines(batches: "Iterable[Records]") -> Iterator[bytes]:
-        nonlocal written
-        for records in batches:
-            for report in respond_many(the_plan, records, source):
-                yield report.dump() + b"\n"
-            written += len(records)
-
     with open_table(data, the_plan.schema) as table:
         if table.ignored:
             err.print(table.say_ignored())
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
-            by_row = lines(table.batches(advance))
-            file.writelines(by_row if keep_order else in_order(by_row))
-    out = beside(output)
-    if json:
-        print_json(
-            {"output": str(output), "plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}, out
-        )
-    else:
-        out.print(f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…")
+            batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
+            lines = (report.dump() + b"\n" for reports in batches for report in reports)
+            for written, line in enumerate(lines if keep_order else in_order(lines), start=1):  # noqa: B007
+                file.write(line)
+    facts = {"plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
+    announce(output, facts, f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…", json=json)
 
 
 def tally(
-    reports: Annotated[
-        list[Path], typer.Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")
-    ],
+    reports: Annotated[list[Path], Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")],
     plan: PlanOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the counts go.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the counts go.")],
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
@@ -85,24 +63,10 @@ def tally(
             raise ReportError(f"{files.place}: {fault}") from None
     counts = result.counts
     write_bytes(output, counts.dump())
-    out = beside(output)
-    if json:
-        print_json(
-            {
-                "output": str(output),
-                "plan": the_plan.digest,
-                "reports": counts.reports,
-                "repeated": result.repeated,
-                "conflicting": result.conflicting,
-                "kept": counts.detail,
-            },
-            out,
-        )
-    else:
-        out.print(
-            f"{output}: {counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; "
-            f"kept {counts.detail}"
-        )
+    line = f"{counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; kept {counts.detail}"
+    facts = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
+    facts |= {"conflicting": result.conflicting, "kept": counts.detail}
+    announce(output, facts, f"{output}: {line}", json=json)
     if result.conflicting:
         err.print(
             f"{result.conflicting:,} reports have the id of an earlier one and other codes, which no honest "

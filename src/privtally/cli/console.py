@@ -1,11 +1,16 @@
 """What commands print with: answers on standard output, everything else on standard error."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from privtally.schema import Records, Schema
 
 out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -13,42 +18,62 @@ err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap
 
 def beside(output: Path | None) -> Console:
     """Where a command speaks: standard error if what it writes takes standard output."""
-    from privtally.files import is_standard_output
+    from privtally.files import standard_descriptor
 
-    return err if is_standard_output(output) else out
+    return out if output is None or standard_descriptor(output) != 1 else err
+
+
+def announce(output: Path, facts: dict[str, Any], line: str, *, json: bool) -> None:
+    """Say what was written to an output: the facts for programs, or a line for people."""
+    if json:
+        print_json({"output": str(output), **facts}, beside(output))
+    else:
+        beside(output).print(line)
 
 
 def print_json(value: Any, console: Console = out) -> None:
     """Print a value as JSON."""
+    console.file.write(json_bytes(value).decode())
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value as JSON, laid out for reading."""
     import msgspec
 
-    console.file.write((msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n").decode())
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error, if that is a terminal; call what it gives with how much is done."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=total or None)
         yield lambda done: bar.update(task, completed=done)
 
 
-@contextmanager
-def busy(what: str) -> Iterator[None]:
-    """A spinner on standard error, if that is a terminal, for work that cannot say how far it is."""
-    if not err.is_terminal:
-        yield
-        return
-    with err.status(what):
-        yield
-
-
 def file_size(path: Path) -> int:
     """A file's size for a progress bar; 0 where there is none to tell."""
-    try:
+    with suppress(OSError):
         return path.stat().st_size
-    except OSError:
-        return 0
+    return 0
+
+
+def read_answers(path: Path, schema: "Schema") -> "Records":
+    """All records of a table; says which of its columns are ignored."""
+    from privtally.tables.csv_table import open_table
+
+    with open_table(path, schema) as table, progress("Reading", file_size(path)) as advance:
+        if table.ignored:
+            err.print(table.say_ignored())
+        return table.read_all(advance)
+
+
+def write_picture(figure: "Figure", path: Path) -> None:
+    """Write a figure and say so."""
+    from privtally.files import write_bytes
+    from privtally.plots.estimate import render
+
+    write_bytes(path, render(figure, path))
+    err.print(f"Written: {path}")

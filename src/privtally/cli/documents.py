@@ -1,81 +1,62 @@
 """design, learn, show: the documents of a campaign."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from privtally.cli.console import beside, busy, err, out, print_json
-from privtally.cli.options import (
-    EpsilonOption,
-    GuessOption,
-    JsonFlag,
-    MechanismOption,
-    PhaseOption,
-    RuleOption,
-    check_learning_options,
-)
+from privtally.cli import options
+from privtally.cli.console import announce, err, out, print_json
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, PhaseOption, RuleOption
 from privtally.names import MAX_PIVOT_GUESS
+
+if TYPE_CHECKING:
+    from privtally.documents.plan import Plan
 
 
 def design(
-    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
+    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
     epsilon: EpsilonOption,
     mechanism: MechanismOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the plan goes.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the plan goes.")],
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
-    from privtally.cli import words
     from privtally.documents.plan import design
-    from privtally.files import check_output, read_schema, write_bytes
+    from privtally.files import check_output, read_schema
 
     check_output(output, [schema])
-    plan = design(read_schema(schema), epsilon, mechanism)
-    write_bytes(output, plan.dump())
-    out = beside(output)
-    if json:
-        print_json({"output": str(output), **words.summary(plan)}, out)
-    else:
-        out.print(f"{output}: {words.headline(plan)}")
+    _write_plan(design(read_schema(schema), epsilon, mechanism), output, json=json)
 
 
 def learn(
     context: typer.Context,
     phase: PhaseOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the next phase's plan goes.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the next phase's plan goes.")],
     rule: RuleOption = "robust",
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     people: Annotated[
-        int | None,
-        typer.Option("--people", help="How many people the next phase will ask; nine times the first's if not given."),
+        int | None, Option(help="How many people the next phase will ask; nine times the first's if not given.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write the next phase's plan, learned from the counts of all earlier phases."""
-    from privtally.cli import words
     from privtally.collector.learn import learn
-    from privtally.files import check_output, read_history, write_bytes
+    from privtally.files import check_output, read_history
 
     check_output(output, phase)
     history = read_history(phase)
-    check_learning_options(context, history[0][0].mechanism, rule)
-    with busy("Learning"):
+    options.check_learning(context, history[0][0].mechanism, rule)
+    with err.status("Learning"):
         plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
-    write_bytes(output, plan.dump())
+    _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
-    out = beside(output)
-    if json:
-        print_json({"output": str(output), **words.summary(plan)}, out)
-    else:
-        out.print(f"{output}: {words.headline(plan)}")
-        words.print_learned(plan, out)
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A plan, counts or an estimate.")],
-    json: JsonFlag = False,
+    file: Annotated[Path, Argument(metavar="FILE", help="A plan, counts or an estimate.")], json: JsonFlag = False
 ) -> None:
     """Say in words what a plan, counts or an estimate holds."""
     from privtally.cli import words
@@ -86,3 +67,13 @@ def show(
         print_json(words.summary(document))
     else:
         words.describe(document, out)
+
+
+def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
+    from privtally.cli import words
+    from privtally.files import write_bytes
+
+    write_bytes(output, plan.dump())
+    announce(
+        output, words.summary(plan), "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json
+    )

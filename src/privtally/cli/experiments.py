@@ -4,21 +4,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from privtally.cli.console import err, file_size, out, print_json, progress
-from privtally.cli.options import (
-    MOST_RUNS,
-    MOST_USERS,
-    MOST_WORKERS,
-    DataArgument,
-    JsonFlag,
-    RunsOption,
-    SeedOption,
-    ShareOption,
-    WorkersOption,
-    check_range,
-)
+from privtally.cli import options
+from privtally.cli.console import announce, err, out, print_json, progress, read_answers, write_picture
 from privtally.errors import CampaignError, DocumentError, PrivtallyError
 from privtally.names import MECHANISMS, MechanismName
 
@@ -29,24 +18,21 @@ if TYPE_CHECKING:
 
 def reproduce(
     ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none."),
+        list[str] | None, Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none.")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A directory for pictures, CSV files and results.json."),
+        Path | None, Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
     ] = None,
-    runs: RunsOption = 100,
-    seed: SeedOption = 1,
+    runs: options.RunsOption = 100,
+    seed: options.SeedOption = 1,
     data_dir: Annotated[
-        Path | None,
-        typer.Option("--data-dir", help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded."),
+        Path | None, Option(help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded.")
     ] = None,
     as_written: Annotated[
-        bool, typer.Option("--as-written", help="Follow the paper's text where the published numbers do not.")
+        bool, Option("--as-written", help="Follow the paper's text where the published numbers do not.")
     ] = False,
-    workers: WorkersOption = 0,
-    json: JsonFlag = False,
+    workers: options.WorkersOption = 0,
+    json: options.JsonFlag = False,
 ) -> None:
     """Run the paper's experiments and lay its published numbers beside ours."""
     from privtally.lab.paper import reproduce as lab
@@ -55,8 +41,6 @@ def reproduce(
     from privtally.lab.paper.output import write_other, write_results
     from privtally.plots import estimate as picture
 
-    check_range("--runs", runs, 1, MOST_RUNS)
-    check_range("--workers", workers, 0, MOST_WORKERS)
     conventions: Conventions = "as-written" if as_written else "published"
     directory = data_directory(data_dir)
     chosen = lab.choose_ids(ids or [])
@@ -70,15 +54,8 @@ def reproduce(
     except OSError as fault:
         raise DocumentError(f"cannot write {output}: {fault.strerror}") from None
     with progress("Simulating", lab.point_count(chosen)) as advance:
-        results = lab.reproduce(
-            chosen,
-            conventions,
-            runs=runs,
-            seed=seed,
-            directory=directory,
-            workers=workers or os.cpu_count() or 1,
-            advance=advance,
-        )
+        how = {"runs": runs, "seed": seed, "workers": workers or os.cpu_count() or 1}
+        results = lab.reproduce(chosen, conventions, directory=directory, advance=advance, **how)
     others = [name for name in chosen if name in lab.OTHER_IDS]
     with progress("Drawing", len(chosen)) as advance:
         for done, name in enumerate(others, start=1):
@@ -86,95 +63,85 @@ def reproduce(
             advance(done)
         write_results(results, conventions, output, draw=picture.available())
     summary = lab.root_mean_square_z(results)
-    if json:
-        print_json(
-            {"output": str(output), "conventions": conventions, "results": len(results), "root_mean_square_z": summary}
-        )
-        return
-    out.print(f"{output}: {len(results):,} results of {runs} runs each, conventions: {conventions}.")
+    lines = [f"{output}: {len(results):,} results of {runs} runs each, conventions: {conventions}."]
     for kind, by_method in summary.items():
         values = ", ".join(f"{method} {value:.2f}" for method, value in by_method.items())
-        out.print(f"Published {kind} against ours, root-mean-square z: {values}.")
+        lines.append(f"Published {kind} against ours, root-mean-square z: {values}.")
+    facts = {"conventions": conventions, "results": len(results), "root_mean_square_z": summary}
+    announce(output, facts, "\n".join(lines), json=json)
 
 
 def compare(
-    data: DataArgument,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="A schema in .toml or .json.")],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Budgets, separated by commas.")],
-    phase1_share: ShareOption = 0.1,
+    data: options.DataArgument,
+    schema: options.SchemaOption,
+    epsilon: Annotated[str, Option("--epsilon", "-e", help="Budgets, separated by commas.")],
+    phase1_share: options.ShareOption = 0.1,
     users: Annotated[
-        int | None, typer.Option("--users", help="Ask so many people, drawn from the table with replacement.")
+        int | None,
+        Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_users),
     ] = None,
-    runs: RunsOption = 200,
+    runs: options.RunsOption = 200,
     mechanisms: Annotated[
-        str | None, typer.Option("--mechanisms", help="Mechanisms, separated by commas; all that fit if not given.")
+        str | None, Option(help="Mechanisms, separated by commas; all that fit if not given.")
     ] = None,
     methods: Annotated[
-        str | None,
-        typer.Option("--methods", help="Methods, separated by commas: pooled, unbiased(+simplex), paper(+simplex)."),
+        str | None, Option(help="Methods, separated by commas: pooled, unbiased(+simplex), paper(+simplex).")
     ] = None,
-    seed: SeedOption = 1,
-    workers: WorkersOption = 0,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw it to a .png or .svg file.")] = None,
-    json: JsonFlag = False,
+    seed: options.SeedOption = 1,
+    workers: options.WorkersOption = 0,
+    plot: options.PlotOption = None,
+    json: options.JsonFlag = False,
 ) -> None:
     """Compare every mechanism and method on public or pilot data of one's own."""
     from privtally.documents.plan import check_epsilon
-    from privtally.files import read_schema, write_bytes
+    from privtally.files import read_schema
     from privtally.lab import compare as lab
     from privtally.lab.variants import variants
-    from privtally.plots import estimate as picture
     from privtally.plots.comparison import draw_comparison
-    from privtally.tables.csv_table import open_table
+    from privtally.plots.estimate import check_picture_path
 
-    check_range("--runs", runs, 1, MOST_RUNS)
-    check_range("--workers", workers, 0, MOST_WORKERS)
-    if users is not None:
-        check_range("--users", users, 1, MOST_USERS)
     if plot is not None:
-        picture.check_picture_path(plot)
-    budgets = list(dict.fromkeys(_number(word) for word in epsilon.split(",")))
+        check_picture_path(plot)
+    try:
+        budgets = list(dict.fromkeys(map(float, epsilon.split(","))))
+    except ValueError:
+        raise CampaignError(f"--epsilon takes numbers separated by commas, got {epsilon!r}") from None
     for budget in budgets:
         check_epsilon(budget)
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
-    the_schema = read_schema(schema)
-    with open_table(data, the_schema) as table, progress("Reading", file_size(data)) as advance:
-        records = table.read_all(advance)
-    study = lab.Study(records, phase1_share, runs, seed, users)
+    wanted = _chosen("--mechanisms", mechanisms, MECHANISMS)
+    study = lab.Study(read_answers(data, read_schema(schema)), phase1_share, runs, seed, users)
     the_mechanisms: list[MechanismName] = []
-    for mechanism in MECHANISMS:
-        if mechanism in _chosen("--mechanisms", mechanisms, MECHANISMS):
-            try:
-                lab.check_possible(study, mechanism, budgets[0])
-            except PrivtallyError as refusal:
-                if mechanisms is not None:
-                    raise
-                err.print(f"Left out {mechanism}: {refusal}.")
-            else:
-                the_mechanisms.append(mechanism)
+    for mechanism in (mechanism for mechanism in MECHANISMS if mechanism in wanted):
+        try:
+            lab.check_possible(study, mechanism, budgets[0])
+            the_mechanisms.append(mechanism)
+        except PrivtallyError as refusal:
+            if mechanisms is not None:
+                raise
+            err.print(f"Left out {mechanism}: {refusal}.")
     if not the_mechanisms:
         raise CampaignError("no mechanism can ask these people these questions")
     chosen = variants(the_mechanisms)
     with progress("Comparing", len(chosen) * len(budgets)) as advance:
         rows = lab.compare(study, chosen, budgets, the_methods, workers=workers or os.cpu_count() or 1, advance=advance)
+    table = [row.body() for row in rows]
     if plot is not None:
-        write_bytes(plot, picture.render(draw_comparison(rows), plot))
-        err.print(f"Written: {plot}")
+        write_picture(draw_comparison(table), plot)
     for mechanism in dict.fromkeys(row.mechanism for row in rows if row.without_answer):
         err.print(f"In some runs of {mechanism} nothing could be estimated; there all labels were taken to be alike.")
     if json:
-        print_json([row.body() for row in rows])
+        print_json(table)
     else:
         _print_comparison(rows, study.people, runs)
 
 
 def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     out.print(f"{people:,} people, {runs} runs; mean squared error of a frequency, the best first.")
-    table = Table("ε", "mechanism", "rule", "method")
-    table.add_column("mse", justify="right")
-    table.add_column("± s.e.", justify="right")
+    numbers = (Column(name, justify="right") for name in ("mse", "± s.e."))
+    table = Table("ε", "mechanism", "rule", "method", *numbers)
     for place, row in enumerate(rows):
         if place and rows[place - 1].epsilon != row.epsilon:
             table.add_section()
@@ -201,19 +168,10 @@ def _without_missing_data(ids: list[str], directory: Path | None) -> list[str]:
     return ids
 
 
-def _number(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise CampaignError(f"--epsilon takes numbers separated by commas, got {word!r}") from None
-
-
 def _chosen(option: str, words: str | None, known: tuple[str, ...]) -> list[str]:
     """The names in a list separated by commas; all that are known if there is none."""
-    if words is None:
-        return list(known)
-    chosen = [word.strip() for word in words.split(",")]
+    chosen = list(known) if words is None else list(dict.fromkeys(word.strip() for word in words.split(",")))
     for word in chosen:
         if word not in known:
             raise CampaignError(f"{option} knows {', '.join(known)}, not {word!r}")
-    return list(dict.fromkeys(chosen))
+    return chosen

@@ -3,31 +3,24 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from privtally.cli.console import busy, err, out, print_json
+from privtally.cli.console import err, out, print_json
 from privtally.cli.options import JsonFlag
 from privtally.errors import DocumentError
 
 
 def audit(
-    plans: Annotated[
-        list[Path], typer.Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")
-    ],
+    plans: Annotated[list[Path], Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")],
     frequencies: Annotated[
-        Path | None,
-        typer.Option(
-            "--frequencies", help="An estimate: what an observer knows; all answers equally frequent if not given."
-        ),
+        Path | None, Option(help="An estimate: what an observer knows; all answers equally frequent if not given.")
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", help="Also write a certificate of the one plan to this file.")
-    ] = None,
+    certificate: Annotated[Path | None, Option(help="Also write a certificate of the one plan to this file.")] = None,
     json: JsonFlag = False,
 ) -> None:
     """Say exactly what a report gives away."""
     from privtally.documents.estimate import load_estimate
-    from privtally.files import MOST_TABLE_BYTES, check_output, naming, read_bytes, read_plan, write_bytes
+    from privtally.files import MOST_TABLE_BYTES, check_output, read, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
     from privtally.privacy.certificate import certify, dump_certificate
 
@@ -37,10 +30,9 @@ def audit(
     the_plans = [read_plan(path) for path in plans]
     known = None
     if frequencies is not None:
-        with naming(frequencies):
-            estimate = load_estimate(read_bytes(frequencies, MOST_TABLE_BYTES))
-        known = {name: attribute.frequencies for name, attribute in estimate.attributes.items()}
-    with busy("Auditing"):
+        attributes = read(frequencies, load_estimate, MOST_TABLE_BYTES).attributes
+        known = {name: attribute.frequencies for name, attribute in attributes.items()}
+    with err.status("Auditing"):
         result = audit_campaign(the_plans, known)
         if certificate is not None:
             write_bytes(certificate, dump_certificate(certify(the_plans[0])))
@@ -58,8 +50,8 @@ def audit(
 
 
 def verify(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan.")],
-    certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="Its certificate.")],
+    plan: Annotated[Path, Argument(metavar="PLAN", help="A plan.")],
+    certificate: Annotated[Path, Argument(metavar="CERTIFICATE", help="Its certificate.")],
 ) -> None:
     """Check a certificate against its plan, by other code than made it; exit code 2 if it is not true."""
     from privtally.exact import wire
@@ -77,7 +69,6 @@ def verify(
 
 def _print_plan(part: dict[str, Any]) -> None:
     from rich.table import Table
-    from rich.text import Text
 
     kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
     out.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
@@ -87,14 +78,11 @@ def _print_plan(part: dict[str, Any]) -> None:
         table.add_row(str(entry["differing"]), f"{entry['realised']:.6f}")
     out.print(table)
     if part["pivot_guess"] is not None:
-        out.print(
-            "Someone who sees a report names the answer that was really randomised "
-            f"{_gained(part['pivot_guess'], part['pivot_guess_without_report'])}."
-        )
+        often = _gained(part["pivot_guess"], part["pivot_guess_without_report"])
+        out.print(f"Someone who sees a report names the answer that was really randomised {often}.")
     for name, guess in (part["value_guesses"] or {}).items():
-        line = Text(f"Someone who sees your report guesses your answer to '{name}' right ")
-        line.append(f"{_gained(guess['with_report'], guess['without_report'])}.")
-        out.print(line)
+        often = _gained(guess["with_report"], guess["without_report"])
+        out.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")
     if part["bits"] is not None:
         out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
     if part["value_guesses"] is None:
@@ -103,8 +91,6 @@ def _print_plan(part: dict[str, Any]) -> None:
 
 
 def _print_poisoning(poisoning: dict[str, Any]) -> None:
-    from rich.text import Text
-
     effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
     if not effects:
         out.print(
@@ -116,13 +102,11 @@ def _print_poisoning(poisoning: dict[str, Any]) -> None:
     line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "
     line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
     if worst["quiet_shift_points"] != worst["shift_points"]:
-        line += (
-            ", which shows, as too many answer that question; choosing questions as told they move it "
-            f"{_moved(worst['quiet_shift_points'])}"
-        )
+        quietly = _moved(worst["quiet_shift_points"])
+        line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
     line += f". That attack is hidden up to a share of {worst['hidden_below_share']:.1%}: honest people with other "
     line += "answers would leave the same counts of every attribute. A weaker one hides at any share."
-    out.print(Text(line))
+    out.print(line)
 
 
 def _gained(with_report: float, without_report: float) -> str:

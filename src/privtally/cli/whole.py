@@ -4,34 +4,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from privtally.cli.console import busy, err, file_size, out, print_json, progress
-from privtally.cli.options import (
-    DataArgument,
-    EpsilonOption,
-    GuessOption,
-    JsonFlag,
-    MechanismOption,
-    MethodOption,
-    RuleOption,
-    ShareOption,
-    check_learning_options,
-)
+from privtally.cli import options
+from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
+from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, MethodOption
 from privtally.names import MAX_PIVOT_GUESS
-
-MOST_SIMULATED = 10_000_000
 
 
 def run(
     context: typer.Context,
-    data: DataArgument,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="A schema in .toml or .json.")],
+    data: options.DataArgument,
+    schema: options.SchemaOption,
     epsilon: EpsilonOption,
     mechanism: MechanismOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new directory for every document of the job.")],
-    phase1_share: ShareOption = 0.1,
-    rule: RuleOption = "robust",
-    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
+    output: Annotated[Path, Option("--output", "-o", help="A new directory for every document of the job.")],
+    phase1_share: options.ShareOption = 0.1,
+    rule: options.RuleOption = "robust",
+    max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
     method: MethodOption = "pooled",
     json: JsonFlag = False,
 ) -> None:
@@ -41,27 +31,15 @@ def run(
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
-    from privtally.tables.csv_table import open_table
 
-    check_learning_options(context, mechanism, rule)
+    options.check_learning(context, mechanism, rule)
     the_schema = read_schema(schema)
     design(the_schema, epsilon, mechanism)  # refuses before the data is read
-    with open_table(data, the_schema) as table, write_whole_directory(output) as directory:
-        if table.ignored:
-            err.print(table.say_ignored())
-        with progress("Reading", file_size(data)) as advance:
-            records = table.read_all(advance)
-        with busy("Privatising and counting"):
-            source = Stream.from_system()
-            job = run_campaign(
-                records,
-                epsilon,
-                mechanism,
-                source,
-                phase1_share=phase1_share,
-                rule=rule,
-                max_pivot_guess=max_pivot_guess,
-            )
+    with write_whole_directory(output) as directory:
+        records = read_answers(data, the_schema)
+        with err.status("Privatising and counting"):
+            learning = {"phase1_share": phase1_share, "max_pivot_guess": max_pivot_guess}
+            job = run_campaign(records, epsilon, mechanism, Stream.from_system(), rule=rule, **learning)
             result = job.estimate(method)
         with progress("Writing", len(records)) as advance:
             write_job(job, result, directory, advance)
@@ -76,35 +54,29 @@ def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
     method: MethodOption = "pooled",
-    people: Annotated[
-        int, typer.Option("--people", min=100, max=MOST_SIMULATED, help="How many people to simulate.")
-    ] = 20_000,
-    plot: Annotated[Path, typer.Option("--plot", help="Where the picture goes.")] = Path("privtally-demo.png"),
-    seed: Annotated[int | None, typer.Option("--seed", help="Repeat the same simulation.")] = None,
+    people: Annotated[int, Option(min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
+    plot: Annotated[Path, Option(help="Where the picture goes.")] = Path("privtally-demo.png"),
+    seed: Annotated[int | None, Option(help="Repeat the same simulation.")] = None,
 ) -> None:
     """See it work: simulated people, a survey of four questions, both phases, truth against estimate."""
     from privtally.cli import words
     from privtally.exact.source import Stream
-    from privtally.files import write_bytes
     from privtally.job import run_campaign
     from privtally.lab import survey
     from privtally.lab.seed import seeded
     from privtally.plots import estimate as picture
 
-    can_draw = picture.available()
-    if can_draw:
+    if picture.available():
         picture.check_picture_path(plot)
     source = Stream.from_system() if seed is None else seeded(seed)
     records = survey.simulate(people, source)
-    job = run_campaign(records, epsilon, mechanism, source)
-    result = job.estimate(method)
     truth = records.frequencies()
+    result = run_campaign(records, epsilon, mechanism, source).estimate(method)
     out.print(
         f"{people:,} simulated people answered four questions; each report hides the answers behind ε = {epsilon:g}."
     )
     words.print_estimate(result, out, truth)
-    if can_draw:
-        write_bytes(plot, picture.render(picture.draw(result, truth), plot))
-        out.print(f"Picture: {plot}")
+    if picture.available():
+        write_picture(picture.draw(result, truth), plot)
     else:
         out.print(f"No picture: {picture.HOW_TO_INSTALL}.")

@@ -18,10 +18,6 @@ from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill
 
-BAR_WIDTH = 30
-"""A bar of 100 % is as wide as this, or narrower where the console is."""
-LEAST_WIDTH = 60
-"""A narrower console has no room for bars; the truth takes ten columns more."""
 MOST_ROWS = 40
 HEADER_WIDTH = 16
 """Names and labels above a column are folded to this width."""
@@ -49,18 +45,14 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "parts": msgspec.to_builtins(document.parts),
             }
         case Counts():
-            return {
-                "kind": "counts",
-                "plan": document.plan,
-                "reports": document.reports,
-                "attributes": [tally.tolist() for tally in document.attributes],
-                "kept": document.detail,
-            }
+            counts = [tally.tolist() for tally in document.attributes]
+            found = {"plan": document.plan, "reports": document.reports, "attributes": counts}
+            return {"kind": "counts", **found, "kept": document.detail}
         case Estimate():
             return {"kind": "estimate", **document.body()}
 
 
-def describe(document: Plan | Counts | Estimate, console: Console) -> None:
+def describe(document: Plan | Counts | Estimate | PairEstimate, console: Console) -> None:
     """Print a document in words."""
     match document:
         case Plan():
@@ -69,16 +61,17 @@ def describe(document: Plan | Counts | Estimate, console: Console) -> None:
             _describe_counts(document, console)
         case Estimate():
             print_estimate(document, console)
+        case PairEstimate():
+            print_pair(document, console)
 
 
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
     console.print(NAMED[plan.mechanism].title)
-    console.print(
-        f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by its integer weights: ε = {_realised(plan)}."
-    )
-    table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     mechanism = plan.sampler
+    realised = log_floor(mechanism.ratio)
+    console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
+    table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
         kept = part.asked[place].same / part.asked[place].total
@@ -90,58 +83,47 @@ def _describe_plan(plan: Plan, console: Console) -> None:
             names = [plan.schema.names[own] for own in part.attributes]
             console.print(Text(f"Of {_list(names)}, {part.pivots} chosen at random; the others are {part.fill.title}."))
             if isinstance(part.fill, CopyFill):
-                _print_matrix(names, part.fill.probability, console)
-    print_learned(plan, console)
+                console.print("Probability that another answer copies the chosen one")
+                copies = [[f"{value:.3f}" for value in row] for row in part.fill.probability]
+                for own, row in enumerate(copies):
+                    row[own] = ""
+                _print_blocks("chosen \\ other", names, names, copies, console)
+    for sentence in learned(plan):
+        console.print(sentence)
 
 
-def print_learned(plan: Plan, console: Console) -> None:
-    """Print where a plan's parameters came from, if they were learned."""
-    learned = plan.learned
-    if learned is None:
-        return
-    rule = f" by the rule '{learned.rule}'" if learned.rule else ""
-    phases = ", ".join(f"{source.plan[:12]}…" for source in learned.history)
-    console.print(f"Learned from {learned.reports:,} reports to {phases}{rule}.")
-    if learned.pivot_guess is not msgspec.UNSET:
-        console.print(
-            f"An observer who knows nothing of the answers names the chosen one {learned.pivot_guess:.1%} of the time; "
-            f"blind guessing is right {1 / len(plan.schema.attributes):.1%}."
+def learned(plan: Plan) -> list[str]:
+    """Sentences about where a plan's parameters came from, if they were learned."""
+    if plan.learned is None:
+        return []
+    rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
+    phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
+    sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
+    if plan.learned.pivot_guess is not msgspec.UNSET:
+        guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
+        sentences.append(
+            f"An observer who knows nothing of the answers names the chosen one {guess:.1%} of the time; "
+            f"blind guessing is right {blind:.1%}."
         )
-
-
-def _realised(plan: Plan) -> str:
-    return str(log_floor(plan.sampler.ratio))
-
-
-def _print_matrix(names: Sequence[str], matrix: Sequence[Sequence[float]], console: Console) -> None:
-    console.print("Probability that another answer copies the chosen one")
-    cells = [
-        ["" if other == own else f"{value:.3f}" for other, value in enumerate(row)] for own, row in enumerate(matrix)
-    ]
-    _print_blocks("chosen \\ other", names, names, cells, console)
+    return sentences
 
 
 def _print_blocks(
     corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], console: Console
 ) -> None:
     """Print a table in blocks of columns, as many as fit the console beside each other, so that no cell is cut."""
-    widths = [
-        max(min(cell_len(name), HEADER_WIDTH), *map(cell_len, column)) + 3
-        for name, column in zip(columns, zip(*cells, strict=True), strict=True)
-    ]
     names = min(max(map(cell_len, [corner, *rows])), 2 * HEADER_WIDTH)
-    start = 0
-    while start < min(len(columns), MOST_ROWS):
-        end = start + 1
-        while end < min(len(columns), MOST_ROWS) and names + 4 + sum(widths[start : end + 1]) <= console.width:
-            end += 1
+    widest = max(cell_len(cell) for row in cells for cell in row)
+    width = max(widest, min(max(map(cell_len, columns)), HEADER_WIDTH))
+    step = max((console.width - names - 4) // (width + 3), 1)
+    for start in range(0, min(len(columns), MOST_ROWS), step):
+        block = slice(start, min(start + step, MOST_ROWS))
         table = Table(Column(Text(corner), width=names, overflow="fold"))
-        for name, width in zip(columns[start:end], widths[start:end], strict=True):
-            table.add_column(Text(name), justify="right", width=width - 3, overflow="fold")
-        for name, row in list(zip(rows, cells, strict=True))[:MOST_ROWS]:
-            table.add_row(Text(name), *row[start:end])
+        for name in columns[block]:
+            table.add_column(Text(name), justify="right", width=width, overflow="fold")
+        for name, row in zip(rows[:MOST_ROWS], cells, strict=False):
+            table.add_row(Text(name), *row[block])
         console.print(table)
-        start = end
     if max(len(rows), len(columns)) > MOST_ROWS:
         console.print(f"Only the first {MOST_ROWS} of {max(len(rows), len(columns)):,} are shown; --json has all.")
 
@@ -157,14 +139,14 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
     """Print an estimate as a table with bars, next to the truth if that is known."""
-    phases = estimate.provenance.phases
-    reports = " + ".join(f"{phase.reports:,}" for phase in phases)
-    how = f"{estimate.provenance.mechanism}, ε = {phases[0].epsilon:g}, method {estimate.method}"
+    provenance = estimate.provenance
+    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
+    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
     console.print(f"{reports} private reports, {how}")
-    bars = console.width >= LEAST_WIDTH + (0 if truth is None else 10)
+    bars = console.width >= (60 if truth is None else 70)  # a narrower console has no room for them
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
     if bars:
-        table.add_column("", min_width=6, max_width=BAR_WIDTH)
+        table.add_column("", min_width=6, max_width=30)
     table.add_column("estimate", justify="right", no_wrap=True)
     intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
     table.add_column("95 %" if intervals else "± s.e.", justify="right", no_wrap=True)

@@ -13,31 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import comb
-from typing import Any
+from math import comb, prod
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import (
-    MAX_PAIR_CELLS,
-    SUB_REPORT_LIMIT,
-    Pair,
-    SubReports,
-    add_up,
-    distinct,
-    kept_pairs,
-    pair_cells,
-    pair_tables,
-)
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT, Pair, SubReports, add_up, kept_pairs, merge, pair_tables
 from privtally.errors import CountsError
 from privtally.exact import wire
 from privtally.exact.arrays import Integers
 from privtally.mechanisms import Part
-
-LARGEST_COUNT = 2**53 - 1
-"""The largest integer that every JSON reader takes exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +62,13 @@ class Counts:
                 f"counts of plan {self.plan[:12]}… and plan {other.plan[:12]}… cannot be added; "
                 "estimate from both phases instead"
             )
-        attributes = tuple(mine + yours for mine, yours in zip(self.attributes, other.attributes, strict=True))
+        attributes = tuple(map(np.add, self.attributes, other.attributes))
         limit = min(self.limit, other.limit)
-        parts: dict[tuple[int, ...], SubReports | None] = {}
-        for part, mine in self.parts.items():
-            yours = other.parts[part]
-            parts[part] = None
-            if mine is not None and yours is not None:
-                codes, times = np.concatenate([mine.codes, yours.codes]), np.concatenate([mine.times, yours.times])
-                both = distinct([self.outputs[own] for own in part], codes, times)
-                parts[part] = both if len(both) <= limit else None
-        kept = kept_pairs(self.outputs, parts)
-        pairs = {pair: self.pair_tables[pair] + other.pair_tables[pair] for pair in kept}
+        parts = {
+            part: merge([self.outputs[own] for own in part], mine, other.parts[part], limit)
+            for part, mine in self.parts.items()
+        }
+        pairs = {pair: self.pair_tables[pair] + other.pair_tables[pair] for pair in kept_pairs(self.outputs, parts)}
         return Counts(self.plan, self.reports + other.reports, attributes, parts, pairs, limit)
 
     def __eq__(self, other: object) -> bool:
@@ -99,17 +81,16 @@ class Counts:
     def pair_tables(self) -> Mapping[Pair, Integers]:
         """How often each two codes of each two attributes were seen together; empty where nothing keeps that."""
         tables = dict(self.pairs)
-        if pair_cells(self.outputs) <= MAX_PAIR_CELLS:
-            for part, subs in self.parts.items():
-                if subs is not None:
-                    tables |= pair_tables([(place, own) for place, own in enumerate(part)], self.outputs, subs)
+        for part, subs in self.parts.items():
+            if subs is not None:
+                tables |= pair_tables(part, self.outputs, subs)
         return tables
 
     def agreements(self, one: int, two: int) -> Integers | None:
         """How often two attributes of the same size both had each code, or None where nothing keeps that."""
-        table = self.pairs.get((min(one, two), max(one, two)))
-        if table is not None:
-            return table.diagonal().copy()
+        pair = min(one, two), max(one, two)
+        if pair in self.pairs:
+            return self.pairs[pair].diagonal().copy()
         for part, subs in self.parts.items():
             if subs is not None and one in part and two in part:
                 first, second = subs.codes[:, part.index(one)], subs.codes[:, part.index(two)]
@@ -130,9 +111,7 @@ class Counts:
                 | ({} if subs is None else {"reports": np.column_stack([subs.codes, subs.times]).tolist()})
                 for part, subs in sorted(self.parts.items())
             ],
-            "pairs": [
-                {"attributes": list(pair), "counts": table.tolist()} for pair, table in sorted(self.pairs.items())
-            ],
+            "pairs": [{"attributes": list(pair), "counts": self.pairs[pair].tolist()} for pair in sorted(self.pairs)],
         }
 
     @cached_property
@@ -172,26 +151,28 @@ def _answers_as_asked(part: Part, counts: Counts) -> bool:
     answered = sum(int(counts.attributes[own][:-1].sum()) for own in part.attributes)
     tables = [counts.pairs[pair] for pair in combinations(sorted(part.attributes), 2) if pair in counts.pairs]
     together = sum(int(table[:-1, :-1].sum()) for table in tables)
-    return answered == part.pivots * counts.reports and (
-        not tables or together == comb(part.pivots, 2) * counts.reports
-    )
+    pairs = comb(part.pivots, 2) if tables else 0
+    return (answered, together) == (part.pivots * counts.reports, pairs * counts.reports)
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=wire.MAX_INTEGER)]
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
-    attributes: list[int]
-    reports: list[list[int]] | None = None
+    attributes: tuple[_Count, ...]
+    reports: list[list[_Count]] | None = None
 
 
 class _Pair(msgspec.Struct, forbid_unknown_fields=True):
-    attributes: tuple[int, int]
-    counts: list[list[int]]
+    attributes: tuple[_Count, _Count]
+    counts: list[list[_Count]]
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", tag="privtally.counts/1"):
     plan: str
-    reports: int
-    limit: int
-    attributes: list[list[int]]
+    reports: _Count
+    limit: _Count
+    attributes: list[list[_Count]]
     parts: list[_Part]
     pairs: list[_Pair]
 
@@ -202,22 +183,17 @@ def load_counts(data: bytes | str, plan: Plan | None = None) -> Counts:
     wire.check_digest(document.plan, "the plan of counts", CountsError)
     attributes = tuple(_integers(row, (len(row),)) for row in document.attributes)
     outputs = tuple(map(len, attributes))
-    _integers([document.reports, document.limit], (2,))
     owners = [own for part in document.parts for own in part.attributes]
-    _require(bool(outputs) and min(outputs) >= 2, "every attribute needs at least two counts")
-    _require(
-        len(set(owners)) == len(owners)
-        and all(0 <= own < len(outputs) for own in owners)
-        and all(len(part.attributes) > 1 for part in document.parts),
-        "each part must have several attributes, and each attribute one part",
-    )
-    parts = {tuple(part.attributes): _read_sub_reports(part, outputs, document.limit) for part in document.parts}
-    expected = kept_pairs(outputs, parts)
-    _require([pair.attributes for pair in document.pairs] == expected, "it must have one table for each pair it keeps")
-    pairs = {
-        pair: _integers(found.counts, (outputs[pair[0]], outputs[pair[1]]))
-        for pair, found in zip(expected, document.pairs, strict=True)
-    }
+    _require(min(outputs, default=0) >= 2, "every attribute needs at least two counts")
+    apart = len(set(owners)) == len(owners) and max(owners, default=0) < len(outputs)
+    several = all(len(part.attributes) > 1 for part in document.parts)
+    _require(apart and several, "each part must have several attributes, and each attribute one part")
+    parts = {part.attributes: _read_sub_reports(part, outputs, document.limit) for part in document.parts}
+    stated = [pair.attributes for pair in document.pairs]
+    _require(stated == kept_pairs(outputs, parts), "it must have one table for each pair it keeps")
+    shapes = [(outputs[one], outputs[two]) for one, two in stated]
+    tables = [_integers(pair.counts, shape) for pair, shape in zip(document.pairs, shapes, strict=True)]
+    pairs = dict(zip(stated, tables, strict=True))
     counts = Counts(document.plan, document.reports, attributes, parts, pairs, document.limit)
     _check_sums(counts)
     if plan is not None:
@@ -231,15 +207,13 @@ def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # an asserti
 
 
 def _integers(rows: Any, shape: tuple[int, ...]) -> Integers:
-    """Nested lists of integers as an array of that shape, each between 0 and the largest exact JSON integer."""
+    """Nested lists of integers as an array of that shape, with a sum that is exact in JSON."""
     try:
         table = np.array(rows, dtype=np.int64)
-    except (ValueError, OverflowError):
-        table = np.array([-1])
-    _require(
-        not table.size or (table.min() >= 0 and table.sum(dtype=float) <= LARGEST_COUNT), "a number is out of range"
-    )
-    _require(not table.size or table.shape == shape, "a table has the wrong shape")
+    except ValueError:  # rows of different lengths
+        table = np.array(0)
+    _require(table.shape == shape or not (rows or prod(shape)), "a table has the wrong shape")
+    _require(table.sum(dtype=float) <= wire.MAX_INTEGER, "a number is out of range")
     return table.reshape(shape)
 
 
@@ -257,14 +231,13 @@ def _read_sub_reports(part: _Part, outputs: Sequence[int], limit: int) -> SubRep
 
 def _check_sums(counts: Counts) -> None:
     """Refuse a document whose parts count different reports."""
-    margins = [(own, tally) for own, tally in enumerate(counts.attributes)]
+    margins = []
     for (one, two), table in counts.pairs.items():
         margins += [(one, table.sum(axis=1)), (two, table.sum(axis=0))]
     for part, subs in counts.parts.items():
         if subs is not None:
-            margins += [
-                (own, add_up(subs.codes[:, place], subs.times, counts.outputs[own])) for place, own in enumerate(part)
-            ]
+            columns = zip(part, subs.codes.T, strict=True)
+            margins += [(own, add_up(codes, subs.times, counts.outputs[own])) for own, codes in columns]
     agree = all(np.array_equal(counts.attributes[own], margin) for own, margin in margins)
     total = all(int(tally.sum()) == counts.reports for tally in counts.attributes)
     _require(agree and total, "its tables do not add up to the number of reports")

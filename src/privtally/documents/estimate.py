@@ -35,7 +35,7 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             raise EstimateError("frequencies must sum to 1 and standard errors must not be negative")
         if self.low is msgspec.UNSET and self.high is msgspec.UNSET:
             return
-        low, high = (() if bound is msgspec.UNSET else bound for bound in (self.low, self.high))
+        low, high = self.low or (), self.high or ()
         if not len(low) == len(high) == len(self.labels):
             raise EstimateError("an interval must have a beginning and an end for each label")
         if not all(start <= own <= end for start, own, end in zip(low, self.frequencies, high, strict=True)):

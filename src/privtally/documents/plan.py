@@ -8,7 +8,6 @@ import math
 import re
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
@@ -22,7 +21,6 @@ from privtally.schema import Schema
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 32.0
 MOST_ANSWERS = 1_000
 """The largest number of answers that a campaign may ask of one person."""
-MOST_PEOPLE = 2**53 - 1
 NONCE = re.compile(r"[0-9a-f]{32}")
 
 
@@ -99,9 +97,9 @@ class Plan(
                 raise PlanError("a first plan must have a 'nonce' of 32 lower-case hexadecimal digits")
             if self.campaign is not None or self.learned is not None:
                 raise PlanError("a first plan starts its campaign and is not learned from another one")
+        elif self.campaign is None or self.learned is None or self.nonce is not None:
+            raise PlanError("a later plan must name its 'campaign' and what it was 'learned' from, and no 'nonce'")
         else:
-            if self.campaign is None or self.learned is None or self.nonce is not None:
-                raise PlanError("a later plan must name its 'campaign' and what it was 'learned' from, and no 'nonce'")
             wire.check_digest(self.campaign, "a plan's campaign", PlanError)
         _ = self.sampler  # refuses parts that do not fit the schema
 
@@ -131,15 +129,8 @@ class Plan(
 
     def next(self, parts: tuple[PartPlan, ...], learned: Learned) -> "Plan":
         """The plan of the phase after this one."""
-        return Plan(
-            schema=self.schema,
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            phase=self.phase + 1,
-            answers=self.answers,
-            parts=parts,
-            campaign=self.campaign_id,
-            learned=learned,
+        return msgspec.structs.replace(
+            self, phase=self.phase + 1, parts=parts, nonce=None, campaign=self.campaign_id, learned=learned
         )
 
 
@@ -162,7 +153,8 @@ def design(
     """
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
-    check_number(epsilon)
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
     try:
         epsilon = float(epsilon)
     except OverflowError:
@@ -179,21 +171,14 @@ def design(
     )
 
 
-def check_number(epsilon: Any) -> None:
-    """Refuse a budget that is no number, such as a text or a truth value."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
-        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
-
-
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget that is not a finite number in the supported range."""
-    if not math.isfinite(epsilon) or epsilon <= 0:
-        raise PlanError(f"epsilon must be a finite number above 0, got {epsilon}")
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        raise PlanError(f"epsilon must be between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}, got {epsilon}")
+        limits = f"between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}"
+        raise PlanError(f"epsilon must be a finite number above 0, {limits}, got {epsilon}")
 
 
 def check_people(people: int) -> None:
     """Refuse a number of people that no document can hold."""
-    if not 1 <= people <= MOST_PEOPLE:
-        raise PlanError(f"a number of people must be between 1 and {MOST_PEOPLE:,}, got {people}")
+    if not 1 <= people <= wire.MAX_INTEGER:
+        raise PlanError(f"a number of people must be between 1 and {wire.MAX_INTEGER:,}, got {people}")

@@ -8,7 +8,7 @@ On the wire a report is one line of JSON:
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -63,8 +63,9 @@ class Reports:
 
     def __iter__(self) -> Iterator[Report]:
         digest, silences = self.plan.digest, self.plan.sampler.silences
-        for name, codes in zip(self.ids, self.codes.tolist(), strict=True):
-            yield Report(digest, name.tobytes().hex(), with_nulls(codes, silences))
+        for name, row in zip(self.ids, self.codes.tolist(), strict=True):
+            codes = (None if code == silence else code for code, silence in zip(row, silences, strict=True))
+            yield Report(digest, name.tobytes().hex(), tuple(codes))
 
 
 def check_report(plan: Plan, report: Report) -> list[int]:
@@ -78,22 +79,15 @@ def check_report(plan: Plan, report: Report) -> list[int]:
     if len(report.codes) != mechanism.width:
         raise ReportError(f"the report has {len(report.codes)} codes, the plan {mechanism.width} attributes")
     codes = []
-    for place, (code, output, silence) in enumerate(
-        zip(report.codes, mechanism.outputs, mechanism.silences, strict=True)
-    ):
-        if code is None and silence is None:
-            raise ReportError(
-                f"attribute '{plan.schema.names[place]}' is null, but the plan answers it in every report"
-            )
-        if code is not None and not 0 <= code < (output if silence is None else silence):
-            raise ReportError(f"attribute '{plan.schema.names[place]}' has a code that the plan does not have")
-        codes.append(silence if code is None and silence is not None else code or 0)
+    places = zip(plan.schema.names, report.codes, mechanism.outputs, mechanism.silences, strict=True)
+    for name, stated, output, silence in places:
+        code = silence if stated is None else stated
+        if code is None:
+            raise ReportError(f"attribute '{name}' is null, but the plan answers it in every report")
+        if not 0 <= code < output or stated == silence:
+            raise ReportError(f"attribute '{name}' has a code that the plan does not have")
+        codes.append(code)
     impossible = mechanism.check(codes)
     if impossible is not None:
         raise ReportError(f"the report cannot come from its plan: {impossible}")
     return codes
-
-
-def with_nulls(codes: Sequence[int], silences: Sequence[int | None]) -> tuple[int | None, ...]:
-    """Codes as they go on the wire: null for "not asked"."""
-    return tuple(None if code == silence else code for code, silence in zip(codes, silences, strict=True))

@@ -41,12 +41,14 @@ def kept_pairs(outputs: Sequence[int], parts: Mapping[tuple[int, ...], SubReport
     return [pair for pair in combinations(range(len(outputs)), 2) if pair not in covered]
 
 
-def pair_tables(places: Sequence[tuple[int, int]], outputs: Sequence[int], subs: SubReports) -> dict[Pair, Integers]:
-    """The pairwise tables of columns of sub-reports; `places` pairs each column with its attribute."""
-    tables = {}
-    for (column, one), (other, two) in combinations(sorted(places, key=lambda place: place[1]), 2):
+def pair_tables(part: Sequence[int], outputs: Sequence[int], subs: SubReports) -> dict[Pair, Integers]:
+    """The pairwise tables of the sub-reports of a part with these attributes, where the schema allows tables."""
+    tables: dict[Pair, Integers] = {}
+    if pair_cells(outputs) > MAX_PAIR_CELLS:
+        return tables
+    for one, two in combinations(sorted(part), 2):
         shape = outputs[one], outputs[two]
-        cells = subs.codes[:, column] * shape[1] + subs.codes[:, other]
+        cells = subs.codes[:, part.index(one)] * shape[1] + subs.codes[:, part.index(two)]
         tables[one, two] = add_up(cells, subs.times, prod(shape)).reshape(shape)
     return tables
 
@@ -73,3 +75,11 @@ def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -
         keys, index = np.unique(keys, return_inverse=True)
         totals = add_up(index, times, len(keys))
     return SubReports(keys[:, None] // radix % np.array(outputs, dtype=np.int64), totals)
+
+
+def merge(outputs: Sequence[int], one: SubReports | None, two: SubReports | None, limit: int) -> SubReports | None:
+    """The sums of both, or None where either is missing or more than `limit` sub-reports are distinct."""
+    if one is None or two is None:
+        return None
+    both = distinct(outputs, np.concatenate([one.codes, two.codes]), np.concatenate([one.times, two.times]))
+    return both if len(both) <= limit else None

@@ -27,21 +27,13 @@ def floor_of(function: Callable[[Fraction], Fraction], power: Fraction) -> int:
 
     It ends because e^power is transcendental, so that the function's value is never an integer.
     """
-    for lower, upper in exp_bounds(power):
-        low, high = function(lower), function(upper)
-        if low.__floor__() == high.__floor__():
-            return low.__floor__()
-    raise AssertionError("exp_bounds never ends")
+    values = ((function(lower), function(upper)) for lower, upper in exp_bounds(power))
+    return next(math.floor(low) for low, high in values if math.floor(low) == math.floor(high))
 
 
 def at_most_exp(ratio: Fraction, power: Fraction) -> bool:
     """Whether ratio ≤ e^power, decided in exact arithmetic."""
-    for lower, upper in exp_bounds(power):
-        if ratio <= lower:
-            return True
-        if ratio > upper:
-            return False
-    raise AssertionError("exp_bounds never ends")
+    return next(ratio <= lower for lower, upper in exp_bounds(power) if ratio <= lower or ratio > upper)
 
 
 def log_floor(ratio: Fraction) -> float:

@@ -25,7 +25,6 @@ class SystemSource:
     """The operating system's generator: for one report at a time."""
 
     def words(self, count: int) -> Words:
-        """The next `count` words."""
         return np.frombuffer(bytearray(secrets.token_bytes(8 * count)), dtype="<u8").astype(np.uint64, copy=False)
 
 
@@ -43,7 +42,6 @@ class Stream:
         return cls(secrets.token_bytes(32))
 
     def words(self, count: int) -> Words:
-        """The next `count` words."""
         out = np.empty(count, dtype="<u8")
         room = out.data.cast("B")
         for start in range(0, len(room), len(self._ZEROS)):

@@ -22,8 +22,6 @@ from privtally.errors import PrivtallyError
 
 T = TypeVar("T")
 
-
-DIGEST = re.compile(r"[0-9a-f]{64}")
 _PATH = re.compile(r"[^{\[\n]{1,4096}\.(?:json|toml|ndjson)", re.IGNORECASE)
 
 MAX_INTEGER = 2**53 - 1
@@ -31,9 +29,6 @@ MAX_INTEGER = 2**53 - 1
 
 INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that show nothing although Unicode calls them marks, letters or symbols."""
-
-MARK = "\ufeff"
-"""The byte order mark that some programs put in front of a text."""
 
 
 class _Nothing(msgspec.Struct, tag_field="format", tag="nothing"):
@@ -53,19 +48,19 @@ def decode_line(data: bytes | str, kind: type[T], error: type[PrivtallyError], w
 def decode(data: bytes | str, kind: type[T], error: type[PrivtallyError], what: str) -> T:
     """The same for a whole document, in which no key may stand twice and no integer exceeds MAX_INTEGER."""
     decode_object(data, error, what)
-    return decode_line(_without_mark(data), kind, error, what)
+    return decode_line(as_text(data), kind, error, what)
 
 
 def decode_object(data: bytes | str, error: type[PrivtallyError], what: str) -> dict[str, Any]:
     """Read one JSON object of any form; refused if a key stands twice in it or an integer exceeds MAX_INTEGER."""
     if not isinstance(data, bytes | str) or (isinstance(data, str) and _PATH.fullmatch(data)):
         raise error(f"{what} must be given as the document's content; functions of privtally.files read a file")
-    text = _without_mark(data)
-    return refusing(lambda: json.loads(text, object_pairs_hook=_unique, parse_int=_bounded), dict, error, what)
+    return refusing(lambda: json.loads(as_text(data), object_pairs_hook=_unique, parse_int=_bounded), dict, error, what)
 
 
-def _without_mark(data: bytes | str) -> bytes | str:
-    return data.removeprefix(MARK) if isinstance(data, str) else data.removeprefix(MARK.encode())
+def as_text(data: bytes | str) -> str:
+    """UTF-8 as text, without the byte order mark that some programs put in front of it."""
+    return (data if isinstance(data, str) else data.decode()).removeprefix("\ufeff")
 
 
 def convert(value: Any, kind: type[T], error: type[PrivtallyError], what: str) -> T:
@@ -77,9 +72,7 @@ def refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError]
     """What `read` returns if it is of the right kind; anything else, and any fault on the way, becomes `error`."""
     try:
         value = read()
-    except msgspec.ValidationError as fault:
-        raise error(f"{what} is refused: {fault}") from None
-    except _NotInDocumentsError as fault:
+    except (msgspec.ValidationError, _NotInDocumentsError) as fault:
         raise error(f"{what} is refused: {fault}") from None
     except (msgspec.DecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as fault:
         raise error(f"{what} is not well-formed (is it truncated?): {fault}") from None
@@ -109,7 +102,7 @@ def _bounded(digits: str) -> int:
 
 def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
     """Refuse what is not a SHA-256 in lower-case hexadecimal."""
-    if not DIGEST.fullmatch(text):
+    if not re.fullmatch("[0-9a-f]{64}", text):
         raise error(f"{what} must be a SHA-256 digest, 64 lower-case hexadecimal digits")
 
 
@@ -145,8 +138,7 @@ def _text(value: Any) -> str:
             return "[" + ",".join(map(_text, value)) + "]"
         case float():
             return number(value)
-        case _:
-            return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def number(value: float) -> str:
@@ -157,12 +149,8 @@ def number(value: float) -> str:
         return "0"
     if 1e-4 <= abs(value) < 1e16:  # here Python writes the same digits, and at most ".0" too much
         return repr(value).removesuffix(".0")
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    point = len(digits) + exponent
-    if -6 < point <= 21:
-        text = format(Decimal((sign, digits, exponent)), "f")
-    else:
-        head, tail = str(digits[0]), "".join(map(str, digits[1:]))
-        text = ("-" if sign else "") + head + ("." + tail if tail else "") + f"e{point - 1:+d}"
-    return text
+    exact = Decimal(repr(value)).normalize()
+    if -7 < exact.adjusted() < 21:
+        return format(exact, "f")
+    mantissa = f"{exact:e}".partition("e")[0]
+    return f"{mantissa}e{exact.adjusted():+d}"

@@ -6,22 +6,23 @@ because its errors are larger.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON
 from privtally.errors import CampaignError
 from privtally.lab.expectation import Population, expected_error
-from privtally.lab.offers import Offer, Question, offers
+from privtally.lab.offers import Question, offers
 from privtally.names import MechanismName
+from privtally.plots.advice import Curves
 from privtally.schema import Schema
-
-Curves = Mapping[str, Sequence[tuple[float, float]]]
 
 SECOND_PHASE = 1.03
 """How much further behind the best a campaign of one phase may be than one of two to be preferred to it."""
-BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.3, 0.5, 0.7, 0.85, 1.0)
+BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)
 MOST_PEOPLE, MOST_EPSILON = 10**12, LARGEST_EPSILON
 """How many people, and how large a budget, are tried to reach a wanted error."""
 NO_ERROR = 1e-24
@@ -40,10 +41,7 @@ class Expected:
     """The mean square in each population."""
 
     def body(self) -> dict[str, Any]:
-        """Plain values."""
-        body = asdict(self)
-        del body["by_population"]
-        return body
+        return {name: value for name, value in asdict(self).items() if name != "by_population"}
 
 
 @dataclass(frozen=True)
@@ -55,55 +53,51 @@ class Adviser:
 
     def expect(self, question: Question) -> list[Expected]:
         """What every campaign is expected to score, the best first."""
-        rows = [self._expected(offer, question.users) for offer in offers(self.schema, question)]
+        rows = []
+        for offer in offers(self.schema, question):
+            squares = tuple(
+                max(min(expected_error(noise, population, question.users) for noise in offer.noises), NO_ERROR)
+                for population in self.populations
+            )
+            error = math.exp(sum(map(math.log, squares)) / len(squares) / 2)
+            rows.append(Expected(offer.mechanism, offer.phase1_share, offer.pivot_guess, error, squares))
         if not rows:
             raise CampaignError("no mechanism can ask these people these questions")
         return sorted(rows, key=lambda row: row.error)
 
     def recommend(self, question: Question) -> Expected:
-        """The campaign to run."""
         return recommend(self.expect(question), question.max_pivot_guess)
 
     def people_for(self, wanted: float, question: Question) -> int | None:
         """How many people a wanted error takes, with the campaign that is best for so many; None if too many."""
-        found = smallest(
-            lambda users: self.recommend(replace(question, users=round(users))).error <= wanted, 1, MOST_PEOPLE
-        )
+        found = self._smallest(wanted, lambda users: replace(question, users=round(users)), 1, MOST_PEOPLE)
         return None if found is None else round(found)
 
     def budget_for(self, wanted: float, question: Question) -> float | None:
         """Which budget a wanted error takes, with the campaign that is best for it; None if it is too large."""
-        return smallest(
-            lambda epsilon: self.recommend(replace(question, epsilon=epsilon)).error <= wanted,
-            SMALLEST_EPSILON,
-            MOST_EPSILON,
-        )
+        return self._smallest(wanted, lambda value: replace(question, epsilon=value), SMALLEST_EPSILON, MOST_EPSILON)
+
+    def _smallest(self, wanted: float, ask: Callable[[float], Question], least: float, most: float) -> float | None:
+        return smallest(lambda value: self.recommend(ask(value)).error <= wanted, least, most)
 
     def by_budget(self, question: Question) -> Curves:
         """Every mechanism's error around the budget that was asked about."""
         budgets = {min(max(question.epsilon * factor, SMALLEST_EPSILON), LARGEST_EPSILON) for factor in BUDGET_FACTORS}
-        curves: dict[str, list[tuple[float, float]]] = {}
-        for budget in sorted(budgets):
-            for row in at_best_share(self.expect(replace(question, epsilon=budget))):
-                curves.setdefault(row.mechanism, []).append((budget, row.error))
-        return curves
+        return self._curves((budget, replace(question, epsilon=budget)) for budget in sorted(budgets))
 
     def by_secrecy(self, question: Question) -> Curves:
         """Every mechanism's error against how often an observer names the pivot."""
         least = 1 / len(self.schema.attributes)
-        points: dict[str, dict[float, float]] = {}
-        for guess in sorted({least, *(guess for guess in GUESSES if guess > least)}):
-            for row in at_best_share(self.expect(replace(question, max_pivot_guess=guess))):
-                points.setdefault(row.mechanism, {})[row.pivot_guess] = row.error
-        return {mechanism: list(errors.items()) for mechanism, errors in points.items()}
+        guesses = sorted({max(guess, least) for guess in GUESSES})
+        return self._curves((None, replace(question, max_pivot_guess=guess)) for guess in guesses)
 
-    def _expected(self, offer: Offer, users: int) -> Expected:
-        squares = tuple(
-            max(min(expected_error(noise, population, users) for noise in offer.noises), NO_ERROR)
-            for population in self.populations
-        )
-        error = math.exp(sum(map(math.log, squares)) / len(squares) / 2)
-        return Expected(offer.mechanism, offer.phase1_share, offer.pivot_guess, error, squares)
+    def _curves(self, questions: Iterable[tuple[float | None, Question]]) -> Curves:
+        """Every mechanism's error at each x, which is its pivot guess if not given."""
+        points: dict[str, dict[float, float]] = {}
+        for x, question in questions:
+            for row in at_best_share(self.expect(question)):
+                points.setdefault(row.mechanism, {})[x or row.pivot_guess] = row.error
+        return {mechanism: list(errors.items()) for mechanism, errors in points.items()}
 
 
 def recommend(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
@@ -113,18 +107,16 @@ def recommend(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
     # Whoever guesses blindly is right once in d times; no campaign can have less.
     secret = max(max_pivot_guess, min(row.pivot_guess for row in rows))
     allowed = [row for row in rows if row.pivot_guess <= secret]
-
-    def behind(row_and_ratio: tuple[Expected, float]) -> float:
-        row, ratio = row_and_ratio
-        return ratio if row.phase1_share is None else SECOND_PHASE * ratio
-
-    return min(zip(allowed, worst_ratios(allowed), strict=True), key=behind)[0]
+    trouble = [1.0 if row.phase1_share is None else SECOND_PHASE for row in allowed]
+    behind = np.multiply(trouble, worst_ratios(allowed))
+    return allowed[int(np.argmin(behind))]
 
 
 def worst_ratios(rows: Sequence[Expected]) -> list[float]:
     """How far behind the best of these each is, in the population where it is most behind."""
-    best = [min(squares) for squares in zip(*(row.by_population for row in rows), strict=True)]
-    return [max(square / least for square, least in zip(row.by_population, best, strict=True)) for row in rows]
+    squares = np.array([row.by_population for row in rows])
+    ratios: list[float] = (squares / squares.min(axis=0)).max(axis=1).tolist()
+    return ratios
 
 
 def at_best_share(rows: Sequence[Expected]) -> list[Expected]:

@@ -15,16 +15,23 @@ import numpy as np
 from privtally.collector.estimate import Phase, estimate
 from privtally.collector.learn import learn
 from privtally.collector.simplex import project_to_simplex
+from privtally.collector.tally import count, count_times
 from privtally.documents.campaign import phase1_people
-from privtally.documents.plan import design
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan, design
+from privtally.documents.sub_reports import SubReports, add_up, distinct
 from privtally.errors import CampaignError, EstimateError
-from privtally.lab.collectors import Collector, Exact, People, UserByUser
+from privtally.exact.arrays import Floats
+from privtally.exact.source import Source
 from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.seed import seeded
-from privtally.lab.variants import Variant, learns
-from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule
-from privtally.schema import Records, Schema
+from privtally.lab.simulate import simulate
+from privtally.lab.variants import Variant
+from privtally.mechanisms import NAMED
+from privtally.names import METHODS, RULES, MechanismName, Method, Rule
+from privtally.participant.respond import respond_many
+from privtally.schema import Records, Schema, code_type
 
 EXACT_CELLS, EXACT_LABELS = 1 << 16, 256
 """Schemas with more possible records, or with more labels in one attribute, are simulated user by user."""
@@ -50,10 +57,7 @@ class Comparison:
     """Runs whose reports could not be estimated from, scored as if every label were equally likely."""
 
     def body(self) -> dict[str, Any]:
-        """The comparison as plain values."""
-        body = asdict(self)
-        del body["without_answer"]
-        return body
+        return {name: value for name, value in asdict(self).items() if name != "without_answer"}
 
 
 @dataclass(frozen=True)
@@ -65,18 +69,16 @@ class Study:
     runs: int
     seed: int
     users: int | None = None
-    max_pivot_guess: float = MAX_PIVOT_GUESS
 
     @property
     def people(self) -> int:
-        """How many people each campaign asks."""
         return self.users or len(self.records)
 
 
 def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> None:
     """Refuse a mechanism that cannot ask these people these questions."""
     design(study.records.schema, epsilon, mechanism)
-    if learns(mechanism):
+    if NAMED[mechanism].learns:
         phase1_people(study.people, study.phase1_share)
     schema = study.records.schema
     most = MOST_ANSWERS_ONE_BY_ONE // len(schema.attributes)
@@ -103,39 +105,29 @@ def compare(
 ) -> list[Comparison]:
     """Every variant under every method at every budget, the best first; the seed alone decides every number."""
     jobs = [(study, variant, epsilon, tuple(methods)) for epsilon in epsilons for variant in chosen]
-    found = run_jobs(study_variant, jobs, workers, advance)
-    rows = [row for rows in found for row in rows]
+    rows = [row for rows in run_jobs(study_variant, jobs, workers, advance) for row in rows]
     return sorted(rows, key=lambda row: (row.epsilon, row.mse))
 
 
 def study_variant(study: Study, variant: Variant, epsilon: float, methods: Sequence[str]) -> list[Comparison]:
     """One variant at one budget: all its runs, under every method."""
     errors: dict[str, list[float]] = {method: [] for method in methods}
+    uniform = [np.full(size, 1 / size) for size in study.records.schema.sizes]
     without_answer = 0
     for phases, truth in _campaigns(study, variant, epsilon):
-        answered = True
-        for method in METHODS:
-            if method in errors or method + SIMPLEX in errors:
-                answered &= _score(errors, phases, method, truth)
-        without_answer += not answered
+        found: dict[str, list[Floats] | None] = {
+            method: _frequencies(phases, method) for method in METHODS if {method, method + SIMPLEX} & errors.keys()
+        }
+        without_answer += None in found.values()
+        for name, values in errors.items():
+            frequencies = found[name.removesuffix(SIMPLEX)] or uniform
+            if name.endswith(SIMPLEX):
+                frequencies = [project_to_simplex(own) for own in frequencies]
+            values.append(float(mean_squared_error(frequencies, truth)))
     return [
-        Comparison(variant.mechanism, variant.rule, method, epsilon, *_mean_and_error(errors[method]), without_answer)
-        for method in methods
+        Comparison(variant.mechanism, variant.rule, method, epsilon, *_mean_and_error(values), without_answer)
+        for method, values in errors.items()
     ]
-
-
-def _score(errors: dict[str, list[float]], phases: list[Phase], method: Method, truth: Sequence[Any]) -> bool:
-    """Add a run's errors; False if there was no estimate and the guess "all labels alike" was scored."""
-    try:
-        attributes = estimate(phases, method).attributes.values()
-        found, answered = [np.array(attribute.frequencies) for attribute in attributes], True
-    except EstimateError:
-        found, answered = [np.full(len(values), 1 / len(values)) for values in truth], False
-    if method in errors:
-        errors[method].append(float(mean_squared_error(found, truth)))
-    if method + SIMPLEX in errors:
-        errors[method + SIMPLEX].append(float(mean_squared_error(list(map(project_to_simplex, found)), truth)))
-    return answered
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
@@ -143,32 +135,48 @@ def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
     return float(np.mean(values)), spread
 
 
-def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple[list[Phase], list[Any]]]:
+def _frequencies(phases: list[Phase], method: Method) -> list[Floats] | None:
+    """The estimated frequencies of every attribute; None if nothing can be estimated."""
+    try:
+        return [np.array(attribute.frequencies) for attribute in estimate(phases, method).attributes.values()]
+    except EstimateError:
+        return None
+
+
+def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple[list[Phase], list[Floats]]]:
     """The phases of each run's campaign, and the true frequencies of the people in it."""
-    name = f"{study.seed} {variant} {epsilon!r}"
-    digest = hashlib.sha256(name.encode()).digest()
-    if _exactly(study.records.schema):
-        exact = Exact(study.records, study.users, np.random.default_rng(int.from_bytes(digest)))
-        return _run(exact, study, variant, epsilon)
-    return _run(UserByUser(study.records, study.users, int.from_bytes(digest[:8])), study, variant, epsilon)
-
-
-def _run(
-    collector: Collector[People], study: Study, variant: Variant, epsilon: float
-) -> Iterator[tuple[list[Phase], list[Any]]]:
-    first = design(study.records.schema, epsilon, variant.mechanism, source=seeded(study.seed))
+    digest = hashlib.sha256(f"{study.seed} {variant} {epsilon!r}".encode()).digest()
+    generator, source = np.random.default_rng(int.from_bytes(digest)), seeded(int.from_bytes(digest[:8]))
+    schema, asked = study.records.schema, [study.people]
+    if NAMED[variant.mechanism].learns:
+        asked = [phase1_people(study.people, study.phase1_share)]
+        asked.append(study.people - asked[0])
+    plan_1 = design(schema, epsilon, variant.mechanism, source=seeded(study.seed))
+    table = distinct(schema.sizes, study.records.codes, np.ones(len(study.records), dtype=np.int64))
     for _ in range(study.runs):
-        if not learns(variant.mechanism):
-            people = collector.everybody()
-            yield [(first, collector.count(first, people))], collector.truth(people)
-            continue
-        people_1, people_2 = collector.phases(phase1_people(study.people, study.phase1_share))
-        counts = collector.count(first, people_1)
-        users = study.people - counts.reports
-        second = learn(
-            [(first, counts)],
-            rule=variant.rule or RULES[0],
-            people=users,
-            max_pivot_guess=study.max_pivot_guess,
+        phases: list[Phase] = []
+        if study.users is None:
+            first = generator.multivariate_hypergeometric(table.times, asked[0], method="marginals")
+            by_phase = [first, table.times - first][: len(asked)]
+        else:
+            by_phase = list(generator.multinomial(asked, table.times / len(study.records)))
+        for times in by_phase:
+            plan = learn(phases, rule=variant.rule or RULES[0], people=asked[1]) if phases else plan_1
+            people = SubReports(table.codes[times > 0], times[times > 0])
+            phases.append((plan, _counts(plan, people, generator, source)))
+        yield (
+            phases,
+            [
+                add_up(column, np.sum(by_phase, axis=0), size) / study.people
+                for column, size in zip(table.codes.T, schema.sizes, strict=True)
+            ],
         )
-        yield [(first, counts), (second, collector.count(second, people_2))], collector.truth(people_1, people_2)
+
+
+def _counts(plan: Plan, people: SubReports, generator: np.random.Generator, source: Source) -> Counts:
+    """The counts of the reports of people, who are given as distinct records with their numbers."""
+    if _exactly(plan.schema):
+        reports = simulate(plan.sampler, people, generator)
+        return count_times(plan, reports.codes, reports.times)
+    codes = np.repeat(people.codes.astype(code_type(plan.schema.sizes)), people.times, axis=0)
+    return count(plan, respond_many(plan, Records(plan.schema, codes), source).codes)

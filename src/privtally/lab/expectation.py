@@ -98,20 +98,17 @@ def expected_error(noise: Noise, population: Population, people: int) -> float:
     """The mean over attributes of the mean squared error of their frequencies, as those of the people asked."""
     common = sum(group.size - 1 for group in population if len(group.places) > 1)
     own = sum(max(len(group.places) - 1, 1) * (group.size - 1) for group in population)
-    total, attributes = 0.0, 0
+    total = 0.0
     for group in population:
         many = len(group.places)
         alone = sum(noise.alone[place] for place in group.places) / many + noise.passed_over * group.spread
         drawn = group.spread / people
         plausible = dirichlet_variance(group.size)
-        if many == 1:
-            errors = _error(group.together + drawn, alone + noise.common, plausible, own)
-        else:
-            errors = _error(group.together + drawn, alone + many * noise.common, many * plausible, common)
-            errors += (many - 1) * _error(group.apart + drawn, alone, plausible, own)
+        errors = (many - 1) * _error(group.apart + drawn, alone, plausible, own)
+        directions = common if many > 1 else own
+        errors += _error(group.together + drawn, alone + many * noise.common, many * plausible, directions)
         total += errors * (group.size - 1) / group.size
-        attributes += many
-    return total / attributes
+    return total / len(noise.alone)
 
 
 def _error(variance: float, noise: float, plausible: float, directions: int) -> float:

@@ -7,6 +7,7 @@ that the report does not say which, only a g-th of that information is left.
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,10 @@ from privtally.collector.estimate.pooled import MOST_LABELS
 from privtally.collector.learn.information import copy_information
 from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, MOST_UNLIKE, SLACK, best_directed
 from privtally.documents.campaign import phase1_people
+from privtally.documents.plan import design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
-from privtally.errors import CampaignError
+from privtally.errors import PrivtallyError
 from privtally.lab.expectation import Noise
-from privtally.lab.variants import refusal
 from privtally.names import MAX_PIVOT_GUESS, MechanismName
 from privtally.schema import Schema
 
@@ -48,28 +49,25 @@ class Offer:
     noises: Sequence[Noise]
 
 
-def offers(schema: Schema, question: Question, shares: Sequence[float] = SHARES) -> list[Offer]:
+def offers(schema: Schema, question: Question) -> list[Offer]:
     """Every campaign that can ask these people these questions."""
     attributes = len(schema.attributes)
     blind = 1 / attributes
-    one_phase: list[tuple[MechanismName, float, Noise]] = [
-        ("spl", blind, answered(schema, question, group=1)),
-        ("rs-fd", blind, filled(schema, question)),
-        ("smp", 1.0, answered(schema, question, group=attributes)),
+    one_phase = [
+        Offer("spl", None, blind, [answered(schema, question, group=1)]),
+        Offer("rs-fd", None, blind, [filled(schema, question)]),
+        Offer("smp", None, 1.0, [answered(schema, question, group=attributes)]),
     ]
-    found = [
-        Offer(mechanism, None, guess, [noise])
-        for mechanism, guess, noise in one_phase
-        if refusal(schema, question.epsilon, mechanism) is None
-    ]
-    if refusal(schema, question.epsilon, "corr-rr") is None:
-        guess = max(question.max_pivot_guess, blind)
-        for share in shares:
-            try:
-                asked = phase1_people(question.users, share)
-            except CampaignError:
-                continue
-            found.append(Offer("corr-rr", share, guess, list(copied(schema, question, asked))))
+    found = []
+    for offer in one_phase:
+        with suppress(PrivtallyError):  # the mechanism cannot ask these questions
+            design(schema, question.epsilon, offer.mechanism)
+            found.append(offer)
+    for share in SHARES:
+        with suppress(PrivtallyError):  # nor this one, or not so few people
+            design(schema, question.epsilon, "corr-rr")
+            noises = list(copied(schema, question, phase1_people(question.users, share)))
+            found.append(Offer("corr-rr", share, max(question.max_pivot_guess, blind), noises))
     return found
 
 

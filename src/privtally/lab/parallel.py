@@ -3,7 +3,6 @@
 import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
-from multiprocessing.pool import IMapIterator
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -17,39 +16,25 @@ def run_jobs(
     work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]], workers: int, advance: Callable[[int], None]
 ) -> list[Result]:
     """The result of each job, in order; `advance` hears how many are done."""
-    found: dict[int, Result] = {}
-    numbered = [(place, work, job) for place, job in enumerate(jobs)]
-    workers = min(workers, len(jobs))
-    if workers <= 1:
-        for done, job in enumerate(numbered, start=1):
-            place, found[place] = _call(job)
-            advance(done)
-    else:
-        # A signal waits until the pool stands; from then on leaving the block, in whatever way, ends its processes.
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        try:
-            with multiprocessing.Pool(workers, initializer=_leave_signals_to_the_parent) as pool:
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-                results = pool.imap_unordered(_call, numbered)
-                for done in range(1, len(jobs) + 1):
-                    place, found[place] = _next(results)
-                    advance(done)
-        finally:
+    found: list[Result] = []
+    if min(workers, len(jobs)) <= 1:
+        for job in jobs:
+            found.append(work(*job))
+            advance(len(found))
+        return found
+    # A signal waits until the pool stands; from then on leaving the block, in whatever way, ends its processes.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        with multiprocessing.Pool(min(workers, len(jobs)), initializer=_leave_signals_to_the_parent) as pool:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    return [found[place] for place in range(len(jobs))]
-
-
-def _next(results: "IMapIterator[Result]") -> Result:
-    while True:
-        try:
-            return results.next(timeout=LOOK_AGAIN)
-        except multiprocessing.TimeoutError:
-            continue
-
-
-def _call(numbered: tuple[int, Callable[..., Result], tuple[Any, ...]]) -> tuple[int, Result]:
-    place, work, job = numbered
-    return place, work(*job)
+            for result in [pool.apply_async(work, job) for job in jobs]:
+                while not result.ready():
+                    result.wait(LOOK_AGAIN)
+                found.append(result.get())
+                advance(len(found))
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    return found
 
 
 def _leave_signals_to_the_parent() -> None:

@@ -6,23 +6,19 @@ have it (a table). Nothing here grows with the number of people.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privtally.errors import CampaignError
+from privtally.exact.arrays import Floats, Integers
 from privtally.schema import Records
-
-Floats = NDArray[np.float64]
-Tensor = NDArray[np.int64]
 
 MAX_CELLS = 1 << 20
 """The largest number of different records that a population may have."""
 
 First = Literal["falling", "uniform"]
 Uncopied = Literal["domain", "others", "same", "reversed"]
-Parent = Literal["attribute", "user"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,6 @@ class Synthetic:
     `first`: X1 is distributed as k, k − 1, … 1 ("falling": 0.4, 0.3, 0.2, 0.1 for four labels) or uniformly.
     `uncopied`: a value that is not copied is drawn uniformly from the whole domain, uniformly from the other values,
     from X1's distribution ("same"), or from that in reverse.
-    `parent`: SynB's parents are drawn once for each attribute, or by every user.
     """
 
     kind: Literal["SynA", "SynB"]
@@ -41,7 +36,6 @@ class Synthetic:
     correlation: float
     first: First = "falling"
     uncopied: Uncopied = "domain"
-    parent: Parent = "attribute"
 
     def __post_init__(self) -> None:
         if self.attributes < 1 or self.size < 2 or not 0 <= self.correlation <= 1:
@@ -51,85 +45,59 @@ class Synthetic:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The sizes of the attributes."""
         return (self.size,) * self.attributes
 
-    def first_distribution(self) -> Floats:
-        """The distribution of X1."""
-        weights = np.arange(self.size, 0, -1.0) if self.first == "falling" else np.ones(self.size)
-        distribution: Floats = weights / weights.sum()
-        return distribution
-
-    def copying(self) -> Floats:
-        """The law of an attribute (column) given its parent (row)."""
-        same = np.eye(self.size)
-        first = self.first_distribution()
-        drawn = {
-            "domain": np.full((self.size, self.size), 1 / self.size),
-            "others": (1 - same) / (self.size - 1),
-            "same": np.tile(first, (self.size, 1)),
-            "reversed": np.tile(first[::-1], (self.size, 1)),
-        }[self.uncopied]
-        copying: Floats = self.correlation * same + (1 - self.correlation) * drawn
-        return copying
-
     def law(self, parents: Sequence[int] | None = None) -> Floats:
-        """The probability of every record; `parents[j]` is the parent of attribute j + 1, for SynB by attribute."""
-        law = self.first_distribution()
-        copying = self.copying()
+        """The probability of every record; `parents[j]` is the parent of attribute j + 1 in SynB, X1 if not given."""
+        weights = np.arange(self.size, 0, -1.0) if self.first == "falling" else np.ones(self.size)
+        law: Floats = weights / weights.sum()
+        same = np.eye(self.size)
+        uncopied = {
+            "domain": np.full(self.size, 1 / self.size),
+            "others": (1 - same) / (self.size - 1),
+            "same": law,
+            "reversed": law[::-1],
+        }[self.uncopied]
+        copying = self.correlation * same + (1 - self.correlation) * uncopied  # (parent's value, own value)
         for own in range(1, self.attributes):
-            if self.kind == "SynA":
-                links = [0]
-            elif self.parent == "attribute":
-                links = [0 if parents is None else parents[own - 1]]
-            else:
-                links = list(range(own))
-            given = sum((_along(copying, link, own) for link in links), start=np.zeros(())) / len(links)
-            law = law[..., None] * given
+            shape = [1] * own + [self.size]
+            shape[0 if parents is None or self.kind == "SynA" else parents[own - 1]] = self.size
+            law = law[..., None] * copying.reshape(shape)
         return law
 
-    def draw_laws(self, runs: int, generator: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-        """The different laws that `runs` populations may have, and which of them each one has."""
-        if self.kind == "SynA" or self.parent == "user" or self.attributes == 1:
+    def draw_laws(self, runs: int, generator: np.random.Generator) -> tuple[Floats, Integers]:
+        """The different laws that `runs` populations may have, and which of them each one has: SynB's parents are drawn
+        once for each population and attribute.
+        """
+        if self.kind == "SynA" or self.attributes == 1:
             return self.law()[None], np.zeros(runs, dtype=np.int64)
         parents = [generator.integers(0, own, runs) for own in range(1, self.attributes)]
         trees, which = np.unique(np.column_stack(parents), axis=0, return_inverse=True)
         return np.array([self.law(tree) for tree in trees.tolist()]), which.ravel()
 
 
-def _along(copying: Floats, parent: int, own: int) -> Floats:
-    """The law of attribute `own` given all before it, when only its parent matters."""
-    shape = [1] * own + [copying.shape[1]]
-    shape[parent] = copying.shape[0]
-    return copying.reshape(shape)
-
-
-def split_synthetic(
-    population: Synthetic, first: int, second: int, runs: int, generator: np.random.Generator
-) -> tuple[Tensor, Tensor]:
-    """Tables of the people of both phases, for each run: people are drawn from the population's law."""
+def split_people(
+    population: Synthetic | Integers, first: int, second: int, runs: int, generator: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """Tables of the people of both phases, for each run: drawn from a synthetic population's law, or split at random
+    if the population is a table.
+    """
+    shape = (runs, *population.shape)
+    if not isinstance(population, Synthetic):
+        return split_table(np.broadcast_to(population, shape), first, generator)
     laws, which = population.draw_laws(runs, generator)
     flat = laws.reshape(len(laws), -1)[which]
-    shape = (runs, *population.shape)
     return generator.multinomial(first, flat).reshape(shape), generator.multinomial(second, flat).reshape(shape)
 
 
-def table_of(records: Records) -> Tensor:
+def table_of(records: Records) -> Integers:
     """How many people have each record."""
-    shape = records.schema.sizes
-    if np.prod(shape, dtype=float) > MAX_CELLS:
-        raise CampaignError(f"this schema has more than {MAX_CELLS:,} different records, too many to simulate exactly")
-    keys = np.ravel_multi_index(tuple(records.codes.astype(np.int64).T), shape)
-    return np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
+    table = np.zeros(records.schema.sizes, dtype=np.int64)
+    np.add.at(table, tuple(records.codes.T), 1)
+    return table
 
 
-def resample(table: Tensor, people: int, runs: int, generator: np.random.Generator) -> Tensor:
-    """Tables of `people` drawn with replacement from a table, for each run."""
-    law = table.ravel() / table.sum()
-    return generator.multinomial(people, law, size=runs).reshape(runs, *table.shape)
-
-
-def split_table(tables: Tensor, first: int, generator: np.random.Generator) -> tuple[Tensor, Tensor]:
+def split_table(tables: Integers, first: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
     """Split each run's people at random into `first` of them and the rest (without replacement)."""
     runs = len(tables)
     flat = tables.reshape(runs, -1)
@@ -143,7 +111,7 @@ def split_table(tables: Tensor, first: int, generator: np.random.Generator) -> t
     return taken.reshape(tables.shape), (flat - taken).reshape(tables.shape)
 
 
-def marginals(tables: Tensor) -> list[Any]:
+def marginals(tables: Integers) -> list[Integers]:
     """Each attribute's counts, for each run (the first axis)."""
     axes = range(1, tables.ndim)
     return [tables.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes]

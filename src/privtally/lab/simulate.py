@@ -5,15 +5,19 @@ law that counting users one by one would have. The cost depends on the number of
 of people.
 """
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.random import Generator
 
 from privtally.documents.sub_reports import SubReports, distinct
-from privtally.exact.arrays import Floats, Integers
+from privtally.exact.arrays import Integers
 from privtally.mechanisms import Mechanism, Part
 from privtally.mechanisms.channel import Channel
 
 
-def simulate(mechanism: Mechanism, people: SubReports, generator: np.random.Generator) -> SubReports:
+def simulate(mechanism: Mechanism, people: SubReports, generator: Generator) -> SubReports:
     """Distinct reports of people, who are given as distinct records with their numbers.
 
     One part after the other takes the place of its attributes' raw codes.
@@ -23,10 +27,9 @@ def simulate(mechanism: Mechanism, people: SubReports, generator: np.random.Gene
     return people
 
 
-def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generator: np.random.Generator) -> SubReports:
+def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generator: Generator) -> SubReports:
     """The people with this part's codes replaced by a sub-report."""
-    branches = len(part.branches)
-    by_branch = generator.multinomial(people.times, np.full(branches, 1 / branches)).T
+    by_branch = generator.multinomial(people.times, [1 / len(part.branches)] * len(part.branches)).T
     columns = np.array(part.attributes)
     # Codes outside the part stay as they are, raw or private; a part that stands for all attributes has none.
     sizes = [max(size, outputs) for size, outputs in zip(mechanism.sizes, mechanism.outputs, strict=True)]
@@ -40,32 +43,21 @@ def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generat
             group = _through(group, columns[[own]], part.asked[own], columns[own], (part.sizes[own],), generator)
         shape = tuple(part.answers[own] for own in branch)
         for other in others:
-            filling = part.filling(branch, other)
-            group = _through(group, columns[list(branch)], filling, columns[other], shape, generator)
+            fill = part.filling(branch, other)
+            group = _through(group, columns[list(branch)], fill, columns[other], shape, generator)
         found.append(group)
     codes = np.concatenate([group.codes for group in found])
     return distinct(sizes, codes, np.concatenate([group.times for group in found]))
 
 
 def _through(
-    group: SubReports,
-    given: Integers,
-    channel: Channel,
-    column: int,
-    shape: tuple[int, ...],
-    generator: np.random.Generator,
+    group: SubReports, given: Integers, channel: Channel, column: int, shape: Sequence[int], generator: Generator
 ) -> SubReports:
     """The group with a column drawn through a channel whose input is the combination of the given columns."""
     inputs = np.ravel_multi_index(tuple(group.codes[:, given].T), shape)
-    drawn = generator.multinomial(group.times, _matrix(channel, int(np.prod(shape)))[inputs])
+    matrix = channel.push(np.eye(math.prod(shape)))
+    drawn = generator.multinomial(group.times, (matrix / matrix.sum(axis=1, keepdims=True))[inputs])
     rows, outputs = np.nonzero(drawn)
     codes = group.codes[rows]
     codes[:, column] = outputs
     return SubReports(codes, drawn[rows, outputs])
-
-
-def _matrix(channel: Channel, inputs: int) -> Floats:
-    """A channel's probabilities as floats (input, output), each row with the sum 1."""
-    matrix = channel.push(np.eye(inputs))
-    normalised: Floats = matrix / matrix.sum(axis=1, keepdims=True)
-    return normalised

@@ -8,14 +8,7 @@ from privtally.schema import Records, Schema
 
 SCALE = ("never", "rarely", "weekly", "daily")
 
-SCHEMA = Schema.of(
-    {
-        "sleeps badly": SCALE,
-        "feels lonely": SCALE,
-        "skips meals": SCALE,
-        "drinks alcohol": SCALE,
-    }
-)
+SCHEMA = Schema.of(dict.fromkeys(("sleeps badly", "feels lonely", "skips meals", "drinks alcohol"), SCALE))
 
 _MOOD = (40, 30, 20, 10)
 """Percent of people in each of four moods; a mood suggests the same place on every scale."""

@@ -1,9 +1,4 @@
-"""Channels that fill attributes which are not asked: from private codes to codes.
-
-Uniform  every code with the same probability, whatever the input
-Rows     a row of weights for each input, or one row for all (conditional tables, priors)
-InSet    a label from a row, then a code of the label's set where codes are not labels
-"""
+"""Channels that fill attributes which are not asked: from private codes to codes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -2,12 +2,6 @@
 
 Whatever a fill does is post-processing: it cannot weaken the promise. A fill is part of a plan, tagged by its kind; the
 attributes of a part are numbered by their place in the part.
-
-    uniform  every code with the same probability (RS+FD)
-    row      one distribution for each attribute (RS+RFD)
-    copy     the pivot's code, else one of the remaining codes (Corr-RR)
-    table    a distribution for each combination of the pivots' codes (Cond-RR)
-    silent   the report says "not asked" (SMP)
 """
 
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from math import comb, prod
 
 import numpy as np
@@ -165,17 +165,15 @@ class Part:
         own = [channel.scale for channel in self.asked]
         if not self.linear or None in own:
             return None
-        attributes = range(len(self.attributes))
-        share = 1.0 if self.silent else self.pivots / len(attributes)
+        attributes = len(self.attributes)
+        share = 1.0 if self.silent else self.pivots / attributes
         matrix = np.diag([share * float(scale or 0) for scale in own])
-        if self.fill is None or not self.fill.conditional:
-            return matrix
-        for (pivot,) in self.branches:
-            for other in self.others((pivot,)):
+        if self.fill is not None and self.fill.conditional:
+            for pivot, other in permutations(range(attributes), 2):
                 factor = self.filling((pivot,), other).scale
                 if factor is None:
                     return None
-                matrix[other, pivot] = float(factor * (own[pivot] or 0)) / len(attributes)
+                matrix[other, pivot] = float(factor * (own[pivot] or 0)) / attributes
         return matrix
 
     def draw(self, codes: Codes, room: Codes, source: Source) -> None:

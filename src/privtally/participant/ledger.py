@@ -33,20 +33,6 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: int
     reports: tuple[Report, ...]
 
-    @classmethod
-    def of(cls, plan: Plan) -> "_Entry":
-        """A campaign that was not answered yet."""
-        schema = wire.digest(msgspec.to_builtins(plan.schema))
-        return cls(schema, plan.epsilon, plan.answers, ())
-
-    def agrees(self, other: "_Entry") -> bool:
-        """Whether both ask the same questions with the same budget and number of answers."""
-        return (self.schema, self.epsilon, self.answers) == (other.schema, other.epsilon, other.answers)
-
-    def with_report(self, report: Report) -> "_Entry":
-        """The entry with one more report."""
-        return msgspec.structs.replace(self, reports=(*self.reports, report))
-
 
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
     """Entries by their campaign's id, and a digest of all of them: one damaged digit shows."""
@@ -67,14 +53,15 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
     path = Path(ledger)
     with _locked(path):
         answered = _read(path)
-        asked = _Entry.of(plan)
-        entry = answered.get(plan.campaign_id, asked)
-        known = next((report for report in entry.reports if report.plan == plan.digest), None)
+        asked = _Entry(wire.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers, ())
+        reports = answered.get(plan.campaign_id, asked).reports
+        known = next((report for report in reports if report.plan == plan.digest), None)
         if known is not None:
             return known
         _check(plan, asked, answered)
         report = make()
-        _write(path, {**answered, plan.campaign_id: entry.with_report(report)})
+        entry = msgspec.structs.replace(asked, reports=(*reports, report))
+        _write(path, {**answered, plan.campaign_id: entry})
         return report
 
 
@@ -83,13 +70,10 @@ def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
     entry = answered.get(plan.campaign_id)
     if entry is None:
         if any(other.schema == asked.schema for other in answered.values()):
-            warnings.warn(
-                "you have answered another campaign with the same questions; both budgets add up",
-                SameSurveyWarning,
-                stacklevel=2,
-            )
+            said = "you have answered another campaign with the same questions; both budgets add up"
+            warnings.warn(said, SameSurveyWarning, stacklevel=2)
         return
-    if not entry.agrees(asked):
+    if msgspec.structs.replace(entry, reports=()) != asked:
         raise LedgerError("the plan differs from the campaign that you answered in its questions, budget or answers")
     if len(entry.reports) >= entry.answers:
         raise LedgerError(

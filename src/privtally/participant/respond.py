@@ -1,6 +1,6 @@
 """The participant's side, and the only module that turns answers into reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,26 +12,13 @@ from privtally.exact.source import Source, SystemSource
 from privtally.participant.ledger import answer_once
 from privtally.schema import Record, Records, Schema, code_type
 
-MOST_EPSILON = 4.0
-"""The largest budget that a participant agrees to unless told otherwise."""
-
 
 def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
     """A participant's answers, a label for each attribute, as a record."""
     missing = [name for name in schema.names if name not in answers]
     if missing:
         raise RecordError(f"no answer for {', '.join(repr(name) for name in missing)}")
-    return Record(tuple(codes_of(schema, [answers[name] for name in schema.names])))
-
-
-def codes_of(schema: Schema, labels: Sequence[str]) -> list[int]:
-    """Raw codes of labels in the schema's order."""
-    try:
-        return [attribute.code_of[label] for attribute, label in zip(schema.attributes, labels, strict=True)]
-    except KeyError:
-        pairs = zip(schema.attributes, labels, strict=True)
-        wrong = next(attribute for attribute, label in pairs if label not in attribute.code_of)
-    raise RecordError(f"attribute '{wrong.name}' has a value that is none of its {wrong.size} declared labels")
+    return Record(tuple(schema.codes_of([answers[name] for name in schema.names])))
 
 
 def respond(
@@ -40,10 +27,11 @@ def respond(
     source: Source | None = None,
     *,
     ledger: str | Path | None = None,
-    most_epsilon: float = MOST_EPSILON,
+    most_epsilon: float = 4.0,
 ) -> Report:
     """The report of one participant, by the operating system's randomness unless told otherwise.
 
+    `most_epsilon` is the largest budget, over all answers to the campaign, that the participant agrees to.
     The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
     sizes. With a ledger a plan is answered once: asked again, the same report comes back, whatever the record is.
     """

@@ -31,9 +31,7 @@ def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figur
     budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
     left.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
     left.xaxis.set_minor_locator(NullLocator())
-    left.set_xlabel("budget ε")
-    left.set_ylabel("expected error of a frequency")
-    right.set_xlabel(f"how often an observer may name the pivot, at ε = {epsilon:g}")
-    right.set_xlim(0, 1.05)
+    left.set(xlabel="budget ε", ylabel="expected error of a frequency")
+    right.set(xlabel=f"how often an observer may name the pivot, at ε = {epsilon:g}", xlim=(0, 1.05))
     legend_below(figure, left)
     return figure

@@ -1,7 +1,7 @@
 """A comparison of mechanisms and methods -> figure. Needs the extra `plot`."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from privtally.plots.style import legend_below, plain_axes
 
@@ -17,47 +17,29 @@ METHOD_MARKERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-class Row(Protocol):
-    """The mean squared error of one mechanism (and learning rule) under one method at one budget."""
+def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
+    """A panel for each budget: every mechanism's error under each method, the best at the top of the first.
 
-    @property
-    def mechanism(self) -> str: ...
-    @property
-    def rule(self) -> str | None: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def mse(self) -> float: ...
-    @property
-    def standard_error(self) -> float | None: ...
-
-
-def draw_comparison(rows: Sequence[Row]) -> "Figure":
-    """A panel for each budget: every mechanism's error under each method, the best at the top of the first."""
+    The rows are those that `privtally compare --json` prints.
+    """
     from matplotlib.figure import Figure
 
-    epsilons = list(dict.fromkeys(row.epsilon for row in rows))
+    epsilons = list(dict.fromkeys(row["epsilon"] for row in rows))
     names = list(dict.fromkeys(map(_name, rows)))
     figure = Figure(figsize=(1.5 + 3.6 * len(epsilons), 1.6 + 0.4 * len(names)), layout="constrained")
     panels = figure.subplots(1, len(epsilons), squeeze=False, sharey=True)[0]
-    methods = sorted({row.method for row in rows})
+    methods = sorted({row["method"] for row in rows})
     for axes, epsilon in zip(panels, epsilons, strict=True):
-        for method in methods:
-            mine = [row for row in rows if row.epsilon == epsilon and row.method == method]
+        for place, method in enumerate(methods):
+            mine = [row for row in rows if row["epsilon"] == epsilon and row["method"] == method]
+            below = 0.16 * (place - len(methods) / 2 + 0.5)  # so that equal errors do not hide each other
             axes.errorbar(
-                [row.mse for row in mine],
-                # A little below one another, so that equal errors do not hide each other.
-                [names.index(_name(row)) + 0.16 * (methods.index(method) - len(methods) / 2 + 0.5) for row in mine],
-                xerr=[2 * (row.standard_error or 0) for row in mine],
-                linestyle="none",
-                markersize=6,
-                label=method,
-                **METHOD_MARKERS[method],
+                [row["mse"] for row in mine],
+                [names.index(_name(row)) + below for row in mine],
+                xerr=[2 * (row["standard_error"] or 0) for row in mine],
+                **{"linestyle": "none", "markersize": 6, "label": method, **METHOD_MARKERS[method]},
             )
-        axes.set_xscale("log")
-        axes.set_xlabel("mean squared error")
+        axes.set(xscale="log", xlabel="mean squared error")
         axes.set_title(f"ε = {epsilon:g}", fontsize=10)
         plain_axes(axes)
     panels[0].set_yticks(range(len(names)), names)
@@ -66,5 +48,5 @@ def draw_comparison(rows: Sequence[Row]) -> "Figure":
     return figure
 
 
-def _name(row: Row) -> str:
-    return row.mechanism if row.rule is None else f"{row.mechanism}, {row.rule}"
+def _name(row: Mapping[str, Any]) -> str:
+    return row["mechanism"] if row["rule"] is None else f"{row['mechanism']}, {row['rule']}"

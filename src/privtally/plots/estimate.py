@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from privtally.documents.estimate import AttributeEstimate, Estimate
 from privtally.errors import DocumentError
+from privtally.plots.style import legend_below, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ESTIMATE_COLOUR, TRUTH_COLOUR, GRID_COLOUR = "#1f5a8a", "#d98c21", "#d9d9d9"
+ESTIMATE_COLOUR = "#1f5a8a"
 SUFFIXES = (".png", ".svg")
 MOST_LABELS = 40
 """More labels than this in one attribute cannot be told apart in a picture; the most frequent ones are drawn."""
@@ -43,14 +45,13 @@ def check_picture_path(path: Path) -> None:
 
 def render(figure: "Figure", path: Path) -> bytes:
     """A figure as the bytes of a .png or .svg file."""
-    suffix = path.suffix.lower()
-    # No date in the file: the same figure gives the same bytes.
-    metadata: dict[str, Any] = {"Date": None} if suffix == ".svg" else {}
     import matplotlib as mpl
 
+    suffix = path.suffix.lower()
+    dateless: dict[str, Any] = {"Date": None} if suffix == ".svg" else {}
     room = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "privtally"}):
-        figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=metadata)
+    with mpl.rc_context({"svg.hashsalt": "privtally"}):  # the same figure gives the same bytes
+        figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=dateless)
     return room.getvalue()
 
 
@@ -72,10 +73,12 @@ def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None)
             panel.set_xlim(min(starts), max(ends))  # sharex takes time that grows with the square of the panels
         for panel in panels[len(drawn) :]:
             panel.set_axis_off()
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        legend_below(figure, panels[0])
         left_out = "" if len(drawn) == len(names) else f"\nthe first {len(drawn)} of {len(names)} attributes"
-        figure.suptitle(_title(estimate) + left_out, fontsize=11)
+        source = estimate.provenance
+        reports = sum(phase.reports for phase in source.phases)
+        how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g} each, method {estimate.method}"
+        figure.suptitle(f"{reports:,} private reports, {how}{left_out}", fontsize=11)
         # Text is laid out once, while the fonts above are in force.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -94,50 +97,25 @@ def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
 
 
 def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: Sequence[float] | None) -> None:
-    order = sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS]
-    order.sort()
+    order = sorted(sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS])
     places = range(len(order))
-    percent = [100 * attribute.frequencies[code] for code in order]
-    to_each_side, what = _errors(attribute)
-    errors = [[100 * side[code] for code in order] for side in to_each_side]
+    percent = 100 * np.array(attribute.frequencies)[order]
+    errors, what = 100 * np.array([attribute.standard_errors] * 2)[:, order], "± s.e., without the bias"
+    if attribute.low is not msgspec.UNSET and attribute.high is not msgspec.UNSET:
+        errors = np.abs(100 * np.array([attribute.low, attribute.high])[:, order] - percent)
+        what = "95 % interval"
     panel.barh(places, percent, height=0.55, color=ESTIMATE_COLOUR, alpha=0.35, label="estimate")
     panel.errorbar(percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label=what)
     if truth is not None:
-        panel.plot(
-            [100 * truth[code] for code in order], places, "D", color=TRUTH_COLOUR, markersize=6,
-            markeredgecolor="black", markeredgewidth=0.6, label="truth", zorder=5,
-        )  # fmt: skip
+        look = {"color": "#d98c21", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.6, "zorder": 5}
+        panel.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
     panel.set_yticks(list(places), [_short(attribute.labels[code]) for code in order])
     panel.invert_yaxis()
-    panel.set_title(
-        _short(name, 48) + ("" if len(order) == len(attribute.labels) else f" (top {MOST_LABELS})"), loc="left"
-    )
+    left_out = "" if len(order) == len(attribute.labels) else f" (top {MOST_LABELS})"
+    panel.set_title(_short(name, 48) + left_out, loc="left")
     panel.set_xlabel("share of people, %")
-    panel.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
-    panel.set_axisbelow(True)
     panel.axvline(0, color="black", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
-
-
-def _errors(attribute: AttributeEstimate) -> tuple[tuple[Sequence[float], Sequence[float]], str]:
-    """How far an error bar reaches to the left and to the right of each frequency, and what it shows.
-
-    That is the estimate's own interval, or the standard error where the estimate has a bias and so no interval.
-    """
-    if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
-        return (attribute.standard_errors, attribute.standard_errors), "± s.e., without the bias"
-    left = [own - low for own, low in zip(attribute.frequencies, attribute.low, strict=True)]
-    right = [high - own for own, high in zip(attribute.frequencies, attribute.high, strict=True)]
-    return (left, right), "95 % interval"
-
-
-def _title(estimate: Estimate) -> str:
-    phases = estimate.provenance.phases
-    people = sum(phase.reports for phase in phases)
-    return (
-        f"{people:,} private reports, {estimate.provenance.mechanism}, "
-        f"ε = {phases[0].epsilon:g} each, method {estimate.method}"
-    )
+    plain_axes(panel, "x")
 
 
 def _short(text: str, longest: int = 24) -> str:

@@ -1,5 +1,6 @@
 """The paper's results -> figures; a method has the same colour, line and marker everywhere. Needs the extra `plot`."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLES = {
-    "SPL": MECHANISM_STYLES["spl"],
-    "RS+FD": MECHANISM_STYLES["rs-fd"],
-    "RS+RFD": MECHANISM_STYLES["rs-rfd"],
-    "Corr-RR": MECHANISM_STYLES["corr-rr"],
-}
 LINE_STYLES: Sequence[Mapping[str, Any]] = (
     {"color": "#000000", "linestyle": "-"},
     {"color": "#0072b2", "linestyle": "--"},
@@ -55,10 +50,8 @@ def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
         for place, (method, points) in enumerate(panel.points.items()):
             # A little beside one another, so that equal errors do not hide each other.
             _draw_method(axes, method, points, (place - len(panel.points) / 2 + 0.5) * step)
-        axes.set_yscale("log")
-        axes.set_xticks(panel.ticks)
+        axes.set(yscale="log", xticks=panel.ticks, xlabel=panel.x_label)
         axes.set_xticks([], minor=True)
-        axes.set_xlabel(panel.x_label)
         axes.set_title(panel.title, fontsize=10)
         plain_axes(axes)
         axes.grid(which="minor", axis="y", color="#eeeeee", linewidth=0.4)
@@ -71,27 +64,13 @@ def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
 
 
 def _draw_method(axes: "Axes", method: str, points: Sequence[Point], beside: float) -> None:
-    style = STYLES[method]
-    axes.errorbar(
-        [point.x + beside for point in points],
-        [point.mse for point in points],
-        yerr=[2 * (point.standard_error or 0) for point in points],
-        markersize=5,
-        capsize=2,
-        linewidth=1.3,
-        label=method,
-        **style,
-    )
-    known = [(point.x + beside, point.published) for point in points if point.published is not None]
-    if known:
-        axes.plot(
-            *zip(*known, strict=True),
-            linestyle="none",
-            marker=style["marker"],
-            markersize=9,
-            markerfacecolor="none",
-            markeredgecolor=style["color"],
-        )
+    style = dict(MECHANISM_STYLES[method.lower().replace("+", "-")])
+    x = [point.x + beside for point in points]
+    spread = [2 * (point.standard_error or 0) for point in points]
+    look: dict[str, Any] = {"markersize": 5, "capsize": 2, "linewidth": 1.3, "label": method}
+    axes.errorbar(x, [point.mse for point in points], yerr=spread, **look, **style)
+    published = [math.nan if point.published is None else point.published for point in points]
+    axes.plot(x, published, **{**style, "linestyle": "none", "markersize": 9, "markerfacecolor": "none"})
 
 
 def draw_lines(
@@ -104,8 +83,7 @@ def draw_lines(
     axes = figure.subplots()
     for (label, values), style in zip(lines.items(), LINE_STYLES, strict=False):
         axes.plot(x, values, label=label, linewidth=1.5, **style)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    axes.set(xlabel=x_label, ylabel=y_label)
     axes.set_title(title, fontsize=11)
     plain_axes(axes)
     legend_below(figure, axes)
@@ -120,8 +98,7 @@ def draw_bars(title: str, bars: Mapping[str, Sequence[float]]) -> "Figure":
     all_axes = figure.subplots(1, len(bars), squeeze=False, sharey=True)[0]
     for axes, (name, values) in zip(all_axes, bars.items(), strict=True):
         axes.bar(range(len(values)), values, color="#0072b2", alpha=0.7)
-        axes.set_xticks(range(len(values)))
-        axes.set_xlabel(f"code of {name}")
+        axes.set(xticks=range(len(values)), xlabel=f"code of {name}")
         axes.spines[["top", "right"]].set_visible(False)
     all_axes[0].set_ylabel("relative frequency")
     figure.suptitle(title, fontsize=11)

@@ -1,7 +1,7 @@
 """What the lab's pictures share: a colour, marker and line for each mechanism, readable in grey, and plain axes."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,14 +16,14 @@ MECHANISM_STYLES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def plain_axes(axes: "Axes") -> None:
+def plain_axes(axes: "Axes", grid: Literal["both", "x"] = "both") -> None:
     """A light grid behind the data, and no frame at the top and on the right."""
-    axes.grid(color="#d9d9d9", linewidth=0.6)
+    axes.grid(axis=grid, color="#d9d9d9", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(figure: "Figure", axes: "Axes", most_columns: int = 5) -> None:
+def legend_below(figure: "Figure", axes: "Axes") -> None:
     """What is drawn in these axes, named below the figure."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), most_columns), frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False)

@@ -51,14 +51,12 @@ class Event:
 
 @dataclass(frozen=True)
 class Finding:
-    """A lower bound on ε that holds at the confidence, and the pair and event that show it."""
+    """A lower bound on ε that holds at the confidence asked for, and the pair and event that show it."""
 
     epsilon: float
-    confidence: float
     record: Codes
     other_record: Codes
     event: Event
-    draws: int
 
 
 def one_by_one(respond: Callable[[Codes], Hashable]) -> Sampler:
@@ -76,7 +74,7 @@ def attack(sampler: Sampler, sizes: Sequence[int], draws: int, confidence: float
     fresh = [sampler(record, each) for record in pair]
     bounds = [_bound(event, fresh, pair, (1 - confidence) / len(events)) for event in events]
     epsilon, event = max(zip(bounds, events, strict=True), key=itemgetter(0))
-    return Finding(max(epsilon, 0.0), confidence, *pair, event, draws)
+    return Finding(max(epsilon, 0.0), *pair, event)
 
 
 def candidate_pairs(sizes: Sequence[int]) -> list[tuple[Codes, Codes]]:

@@ -9,7 +9,7 @@ import numpy as np
 from privtally.documents.plan import Plan
 from privtally.errors import PlanError
 from privtally.privacy.certificate import certify
-from privtally.privacy.leakage import Leakage, Marginals, leakage, uniform
+from privtally.privacy.leakage import Marginals, leakage, uniform
 from privtally.privacy.poisoning import poison
 
 Frequencies = Mapping[str, Sequence[float]]
@@ -33,12 +33,14 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
         "epsilon": plan.epsilon,
         "answers": plan.answers,
         "total_epsilon": plan.total_epsilon,
-        "realised": certificate["realised"],
-        "exact": certificate["exact"],
-        "by_differing_attributes": certificate["by_differing_attributes"],
+        **{name: certificate[name] for name in ("realised", "exact", "by_differing_attributes")},
         "pivot_guess": None if found.pivot_guess is None else float(found.pivot_guess),
         "pivot_guess_without_report": None if found.blind_pivot_guess is None else float(found.blind_pivot_guess),
-        "value_guesses": _guesses(plan, found),
+        "value_guesses": found.values
+        and {
+            name: {"without_report": float(guess.before), "with_report": float(guess.after)}
+            for name, guess in zip(plan.schema.names, found.values, strict=True)
+        },
         "bits": found.bits,
         "poisoning": _poisoning(plan, marginals),
     }
@@ -52,13 +54,13 @@ def audit_campaign(plans: Sequence[Plan], frequencies: Frequencies | None = None
     if len({plan.schema for plan in plans}) > 1:
         raise PlanError("the plans have different schemas; audit the plans of one campaign together")
     rows = zip(*(part["by_differing_attributes"] for part in parts), strict=True)
+    realised = [sum(entry["realised"] for entry in row) for row in rows]
     return {
         "epsilon": sum(part["epsilon"] for part in parts),
         "realised": sum(part["realised"] for part in parts),
         "exact": False,
         "by_differing_attributes": [
-            {"differing": row[0]["differing"], "realised": sum(entry["realised"] for entry in row), "exact": False}
-            for row in rows
+            {"differing": differing, "realised": total, "exact": False} for differing, total in enumerate(realised, 1)
         ],
         "plans": parts,
     }
@@ -76,29 +78,17 @@ def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fractio
     return marginals
 
 
-def _guesses(plan: Plan, found: Leakage) -> dict[str, dict[str, float]] | None:
-    if found.values is None:
-        return None
-    return {
-        name: {"without_report": float(guess.before), "with_report": float(guess.after)}
-        for name, guess in zip(plan.schema.names, found.values, strict=True)
-    }
-
-
 def _poisoning(plan: Plan, marginals: Marginals) -> dict[str, Any]:
     """What a few colluders can do to the totals of this phase alone, each undone by its exact operator."""
     found = poison(plan.sampler, [np.array(own, dtype=float) for own in marginals], COLLUDERS)
-    return {
-        "share": COLLUDERS,
-        "attributes": {
-            attribute.name: None
-            if effect is None
-            else {
-                "label": attribute.labels[effect.code],
-                "shift_points": 100 * effect.shift,
-                "quiet_shift_points": 100 * effect.quiet_shift,
-                "hidden_below_share": effect.hidden_below,
-            }
-            for attribute, effect in zip(plan.schema.attributes, found, strict=True)
-        },
+    effects = {
+        attribute.name: effect
+        and {
+            "label": attribute.labels[effect.code],
+            "shift_points": 100 * effect.shift,
+            "quiet_shift_points": 100 * effect.quiet_shift,
+            "hidden_below_share": effect.hidden_below,
+        }
+        for attribute, effect in zip(plan.schema.attributes, found, strict=True)
     }
+    return {"share": COLLUDERS, "attributes": effects}

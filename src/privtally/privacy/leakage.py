@@ -46,13 +46,6 @@ class Leakage:
     bits: float | None
 
 
-@dataclass(frozen=True)
-class _PartLeakage:
-    pivot_guess: Fraction
-    values: list[Guess]
-    bits: float | None
-
-
 def uniform(sizes: Sequence[int]) -> list[list[Fraction]]:
     """Every answer equally frequent."""
     return [[Fraction(1, size)] * size for size in sizes]
@@ -62,36 +55,37 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     """What an observer who knows the marginals learns from one report."""
     choosing = [part for part in mechanism.parts if len(part.branches) > 1]
     blind = max((Fraction(1, len(part.branches)) for part in choosing), default=None)
-    found = []
+    bits: float | None = 0.0
+    named, values = [], []
     for part in mechanism.parts:
         own = [marginals[attribute] for attribute in part.attributes]
-        if part.fill is None or part.silent:
-            if any(c.inside > 1 and c.inputs * c.outputs > MAX_BITS_CELLS for c in part.asked):
-                return Leakage(None, blind, None, None)
-            found.append(_open_part(part, own))
-        elif prod(part.answers) <= MAX_REPORTS:
-            found.append(_hidden_part(part, own))
-        else:
+        hidden = part.fill is not None and not part.silent
+        large = any(channel.inside > 1 and channel.inputs * channel.outputs > MAX_BITS_CELLS for channel in part.asked)
+        if large or (hidden and prod(part.answers) > MAX_REPORTS):
             return Leakage(None, blind, None, None)
-    guesses = [part.pivot_guess for part, law in zip(found, mechanism.parts, strict=True) if len(law.branches) > 1]
-    bits = [part.bits for part in found]
-    return Leakage(
-        max(guesses, default=None),
-        blind,
-        tuple(found[number].values[place] for number, place in mechanism.places),
-        None if None in bits else sum(each for each in bits if each is not None),
-    )
+        pivot_guess, guesses, found = (_hidden_part if hidden else _open_part)(part, own)
+        named += [pivot_guess] if part in choosing else []
+        values.append(guesses)
+        bits = None if bits is None or found is None else bits + found
+    in_order = tuple(values[number][place] for number, place in mechanism.places)
+    return Leakage(max(named, default=None), blind, in_order, bits)
 
 
-def _open_part(part: Part, marginals: Marginals) -> _PartLeakage:
+_OfPart = tuple[Fraction, list[Guess], float | None]
+"""The chance of naming a part's pivots, the guesses of its values, and the bits."""
+
+
+def _open_part(part: Part, marginals: Marginals) -> _OfPart:
     """A part whose reports say which attributes were asked: each is asked with the same probability."""
     asked = Fraction(part.pivots, len(part.attributes))
     values, bits = [], 0.0
     for channel, marginal in zip(part.asked, marginals, strict=True):
         before = max(marginal)
         values.append(Guess(before, asked * _best_guess(channel, marginal) + (1 - asked) * before))
-        bits += float(asked) * _bits(channel, marginal)
-    return _PartLeakage(Fraction(1), values, bits)
+        # Every input's outputs have the same entropy.
+        noise = _entropy(channel.push(np.eye(1, channel.inputs)[0]))
+        bits += float(asked) * (_entropy(channel.push(np.array(marginal, dtype=float))) - noise)
+    return Fraction(1), values, bits
 
 
 def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
@@ -104,18 +98,10 @@ def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
     return total / channel.total
 
 
-def _bits(channel: Asked, marginal: Sequence[Fraction]) -> float:
-    """The mutual information of input and output: every input's outputs have the same entropy."""
-    given = np.array([float(chance) for chance in marginal])
-    weights = np.array([channel.same / channel.total, channel.other / channel.total])
-    many = np.array([channel.inside, channel.outputs - channel.inside])
-    return _entropy(channel.push(given)) + float((many * weights * np.log2(weights)).sum())
-
-
-def _hidden_part(part: Part, marginals: Marginals) -> _PartLeakage:
+def _hidden_part(part: Part, marginals: Marginals) -> _OfPart:
     """A part whose fills hide the pivots, sub-report by sub-report."""
     named, right = Fraction(0), [Fraction(0)] * len(part.attributes)
-    private = [_private(channel, marginal) for channel, marginal in zip(part.asked, marginals, strict=True)]
+    private = [channel.push(np.array(own, dtype=object)) for channel, own in zip(part.asked, marginals, strict=True)]
     largest = [max(marginal) for marginal in marginals]
     for report in part.reports():
         by_branch = {}
@@ -128,21 +114,12 @@ def _hidden_part(part: Part, marginals: Marginals) -> _PartLeakage:
             asked = sum((chance for branch, chance in by_branch.items() if own in branch), start=Fraction(0))
             others, code = total - asked, report[own]
             # Given that it was asked, the report's code is worth R(code | x) / private[code] for the input x.
-            odds = asked / private[own][code]
+            odds = asked / private[own][code] / channel.total
             inside = max((marginals[own][x] for x in channel.holders(code)), default=Fraction(0))
-            right[own] += max(
-                inside * (odds * Fraction(channel.same, channel.total) + others),
-                largest[own] * (odds * Fraction(channel.other, channel.total) + others),
-            )
+            right[own] += max(inside * (odds * channel.same + others), largest[own] * (odds * channel.other + others))
     branches = len(part.branches)
     values = [Guess(before, after / branches) for before, after in zip(largest, right, strict=True)]
-    return _PartLeakage(named / branches, values, _hidden_bits(part, marginals))
-
-
-def _private(channel: Asked, marginal: Sequence[Fraction]) -> list[Fraction]:
-    """The distribution of an asked attribute's private code."""
-    pushed: list[Fraction] = channel.push(np.array(list(marginal), dtype=object)).tolist()
-    return pushed
+    return named / branches, values, _hidden_bits(part, marginals)
 
 
 def _hidden_bits(part: Part, marginals: Marginals) -> float | None:

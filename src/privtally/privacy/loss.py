@@ -59,16 +59,11 @@ def losses(mechanism: Mechanism) -> list[Loss]:
         best.append((ratio * found[number][1].ratio, shares | {number: found[number][1]}))
     for number, own in enumerate(found):
         if len(own) > 2:
-            best = [
-                max(
-                    (
-                        (best[before][0] * own[total - before].ratio, best[before][1] | {number: own[total - before]})
-                        for before in range(max(0, total - len(own) + 1), min(total + 1, len(best)))
-                    ),
-                    key=itemgetter(0),
-                )
-                for total in range(len(best) + len(own) - 1)
-            ]
+            more: list[list[tuple[Fraction, dict[int, Loss], Loss]]] = [[] for _ in range(len(best) + len(own) - 1)]
+            for (before, (ratio, shares)), loss in product(enumerate(best), own):
+                more[before + loss.differing].append((ratio * loss.ratio, shares, loss))
+            chosen = (max(choices, key=itemgetter(0)) for choices in more)
+            best = [(ratio, shares | {number: loss}) for ratio, shares, loss in chosen]
     return [_whole(mechanism, differing, *best[differing]) for differing in range(1, mechanism.width + 1)]
 
 

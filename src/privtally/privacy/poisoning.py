@@ -38,16 +38,13 @@ class Poisoning:
 
 def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
     """What a share of colluders can do to each attribute; None where its one-way counts do not determine it."""
-    found: dict[int, Poisoning | None] = {}
-    for part in mechanism.parts:
-        own = [frequencies[attribute] for attribute in part.attributes]
-        simple = part.linear and part.sizes == part.answers
-        effects = _poison_part(part, own, share) if simple else [None] * len(own)
-        found |= dict(zip(part.attributes, effects, strict=True))
-    return [found[own] for own in range(mechanism.width)]
+    found = [_poison_part(part, [frequencies[own] for own in part.attributes], share) for part in mechanism.parts]
+    return [found[number][place] for number, place in mechanism.places]
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
+    if not part.linear:
+        return [None] * len(frequencies)
     inverse = inverse_of(part)
     honest = inverse.forward(frequencies)
     # Colluders all answer the same attribute; of the honest people only those who are asked do.
@@ -60,8 +57,7 @@ def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> lis
         code, adds = _strongest(inverse, own, frequencies[own])
         shift = adds - float(frequencies[own][code])
         reports = _made_up([back[code] * np.sign(shift) for back in inverse.back(own)], honest)
-        imitated = inverse.apply(reports)
-        hidden_below = _hidden_below(imitated, frequencies) if _imitates(inverse, imitated, reports) else 0.0
+        hidden_below = _hidden_below(inverse, reports, frequencies)
         found.append(Poisoning(code, visible_share * shift, share * shift, hidden_below, reports))
     return found
 
@@ -76,12 +72,6 @@ def _made_up(wanted: Sequence[Floats], honest: Sequence[Floats]) -> list[Floats]
     return law
 
 
-def _imitates(inverse: Inverse, imitated: Sequence[Floats], reports: Sequence[Floats]) -> bool:
-    """Whether frequencies, honest or not, are reported like this; a singular operator does not reach every report."""
-    pairs = zip(inverse.forward(imitated), reports, strict=True)
-    return all(np.allclose(reported, seen, rtol=0, atol=ROUNDING) for reported, seen in pairs)
-
-
 def _strongest(inverse: Inverse, own: int, frequencies: Floats) -> tuple[int, float]:
     """The label that a made-up report moves most, and what the report adds to its frequency."""
     back = inverse.back(own)
@@ -94,8 +84,15 @@ def _strongest(inverse: Inverse, own: int, frequencies: Floats) -> tuple[int, fl
     return down, float(lowest[down])
 
 
-def _hidden_below(imitated: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
-    """A share γ of colluders imitates honest people with (1 − γ)·true + γ·imitated: until one of them is negative."""
-    true, wanted = np.concatenate(list(frequencies)), np.concatenate(list(imitated))
+def _hidden_below(inverse: Inverse, reports: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
+    """A share γ of colluders imitates honest people with (1 − γ)·true + γ·imitated: until one of them is negative.
+
+    A singular operator does not reach every report; what no frequencies imitate is never hidden.
+    """
+    imitated = inverse.apply(reports)
+    pairs = zip(inverse.forward(imitated), reports, strict=True)
+    if not all(np.allclose(reported, seen, rtol=0, atol=ROUNDING) for reported, seen in pairs):
+        return 0.0
+    true, wanted = np.concatenate(list(frequencies)), np.concatenate(imitated)
     negative = wanted < -ROUNDING
     return float(np.min(true[negative] / (true[negative] - wanted[negative]), initial=1.0))

@@ -6,8 +6,9 @@ It shares no code with the mechanisms that it checks.
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 from math import prod
+from operator import mul
 from typing import Any
 
 from privtally.errors import PlanError
@@ -46,20 +47,15 @@ class PlanModel:
 
     def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The probability of a report given a record."""
-        return prod(
-            (
-                part.likelihood([record[own] for own in part.attributes], [report[own] for own in part.attributes])
-                for part in self.parts
-            ),
-            start=Fraction(1),
-        )
+        codes = [[(record[own], report[own]) for own in part.attributes] for part in self.parts]
+        return prod((part.likelihood(own) for part, own in zip(self.parts, codes, strict=True)), start=Fraction(1))
 
     def worst_ratios(self) -> list[Fraction] | None:
         """The largest ratio for 0, 1, … d differing attributes, or None if there is too much to try."""
         if any(part.states() > MOST_STATES for part in self.parts):
             return None
         alone = sorted((part.bound() for part in self.parts if part.size == 1), reverse=True)
-        best = [prod(alone[:many], start=Fraction(1)) for many in range(len(alone) + 1)]
+        best: list[Fraction] = [*accumulate(alone, mul, initial=Fraction(1))]
         for part in self.parts:
             if part.size > 1:
                 more = part.worst_ratios()
@@ -81,20 +77,16 @@ class _Mixture:
         self.fill: dict[str, Any] = part.get("fill", {"kind": "none"})
         self.kind: str = self.fill["kind"]
         require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
-        self.channels = [
-            _Response(channel, size, budget / self.pivots)
-            for channel, size in zip(part["channels"], sizes, strict=True)
-        ]
+        budget /= self.pivots
+        self.channels = [_Response(own, size, budget) for own, size in zip(part["channels"], sizes, strict=True)]
         self.outputs = [channel.outputs for channel in self.channels]
+        self.ratios = sorted((Fraction(channel.same, channel.other) for channel in self.channels), reverse=True)
         self.branches = list(combinations(range(self.size), self.pivots))
         self._check_fill()
 
     def bound(self) -> Fraction:
         """The largest product of the ratios of as many channels as a branch asks."""
-        return prod(self._ratios()[: self.pivots], start=Fraction(1))
-
-    def _ratios(self) -> list[Fraction]:
-        return sorted((Fraction(channel.same, channel.other) for channel in self.channels), reverse=True)
+        return prod(self.ratios[: self.pivots], start=Fraction(1))
 
     def states(self) -> int:
         """How many ways there are to try."""
@@ -102,55 +94,44 @@ class _Mixture:
             return len(self.branches) * int(5**self.pivots)
         return int((1 if self.kind in ("none", "uniform") else prod(self.outputs)) * 5**self.size)
 
-    def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
-        """The probability of a sub-report given the part's codes of a record."""
+    def likelihood(self, codes: Sequence[tuple[int, int]]) -> Fraction:
+        """The probability of a sub-report given a record, both as the codes (record, report) of each attribute."""
         silent = self.kind == "silent"
-        codes = list(zip(record, report, self.channels, strict=True))
-        require(
-            all(0 <= x < own.inputs and 0 <= y < own.outputs + silent for x, y, own in codes), "a code is out of range"
-        )
-        return self._mix([y < own.outputs and own.holds(x, y) for x, y, own in codes], report)
+        own = list(zip(codes, self.channels, strict=True))
+        fit = (0 <= x < channel.inputs and 0 <= y < channel.outputs + silent for (x, y), channel in own)
+        require(all(fit), "a code is out of range")
+        agree = [y < channel.outputs and channel.holds(x, y) for (x, y), channel in own]
+        return self._mix(agree, [y for _, y in codes])
 
     def worst_ratios(self) -> list[Fraction]:
         """The largest ratio for 0, 1, … differing attributes."""
+        if self.kind == "silent":  # only the asked attributes count, whatever else differs
+            return [prod(self.ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
         worst = [Fraction(1)] + [Fraction(0)] * self.size
-        for report in self._reports():
+        alike = self.kind in ("none", "uniform")  # one sub-report stands for all
+        for report in product(*(range(1 if alike else size) for size in self.outputs)):
             chances = {agree: self._mix(agree, report) for agree in product((False, True), repeat=self.size)}
-            for differing, one, two in self._ways(report):
+            for differing, one, two in self._ways(None if alike else report):
                 if chances[one] > 0:
                     worst[differing] = max(worst[differing], chances[one] / chances[two])
-        return worst if self.kind != "silent" else self._silent_ratios()
+        return worst
 
-    def _silent_ratios(self) -> list[Fraction]:
-        """Only the asked attributes count, whatever else differs: as many of the largest ratios as may be asked."""
-        ratios = self._ratios()
-        return [prod(ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
+    def _ways(self, report: Sequence[int] | None) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
+        """How two records can agree with a sub-report: for each attribute the same, or different in some way.
 
-    def _reports(self) -> Iterator[tuple[int, ...]]:
-        if self.kind == "silent":
-            return
-        if self.kind in ("none", "uniform"):
-            yield (0,) * self.size  # all codes are alike
-            return
-        yield from product(*map(range, self.outputs))
-
-    def _ways(self, report: Sequence[int]) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
-        """How two records can agree with a sub-report: for each attribute the same, or different in some way."""
+        Without a report it is one whose codes belong to one label each.
+        """
         options = []
-        for code, channel in zip(report, self.channels, strict=True):
-            # Where all codes are alike, one stands for all that belongs to some label and not to all.
-            alike = self.kind in ("none", "uniform")
-            holding = 1 if alike else sum(channel.holds(label, code) for label in range(channel.inputs))
+        for place, channel in enumerate(self.channels):
+            labels = range(channel.inputs)
+            holding = 1 if report is None else sum(channel.holds(label, report[place]) for label in labels)
             count = {True: holding, False: channel.inputs - holding}
-            ways = [(0, one, one) for one in (False, True) if count[one]]
-            ways += [
-                (1, one, two)
-                for one, two in product((False, True), repeat=2)
-                if count[one] and count[two] > (one == two)
-            ]
-            options.append(ways)
+            ways = [(0, one, one) for one in count if count[one]]
+            pairs = product(count, repeat=2)
+            options.append([*ways, *((1, one, two) for one, two in pairs if count[one] and count[two] > (one == two))])
         for choice in product(*options):
-            yield sum(way[0] for way in choice), tuple(way[1] for way in choice), tuple(way[2] for way in choice)
+            differing, one, two = zip(*choice, strict=True)
+            yield sum(differing), one, two
 
     def _mix(self, agree: Sequence[bool], report: Sequence[int]) -> Fraction:
         own = [
@@ -173,16 +154,15 @@ class _Mixture:
         if self.kind == "uniform":
             return Fraction(1, size)
         if self.kind == "row":
-            row = self.fill["rows"][other]
-            labels = (label for label in range(channel.inputs) if channel.holds(label, code))
-            return sum((Fraction(row[label]) for label in labels), start=Fraction(0)) / channel.inside
+            labels = enumerate(self.fill["rows"][other])
+            return sum(Fraction(chance) for label, chance in labels if channel.holds(label, code)) / channel.inside
         if self.kind == "copy":
             copied = Fraction(self.fill["probability"][branch[0]][other])
             return copied if report[branch[0]] == code else (1 - copied) / (size - 1)
-        place = 0
-        for pivot in branch:
-            place = place * self.sizes[pivot] + report[pivot]
-        return Fraction(self._tables[branch, other][place][code])
+        row = 0
+        for place in branch:
+            row = row * self.sizes[place] + report[place]
+        return Fraction(self._tables[branch, other][row][code])
 
     def _check_fill(self) -> None:
         """Fills must be probabilities; beyond that they cannot hurt, since they never see a record."""
@@ -207,10 +187,8 @@ class _Mixture:
         for row, length in rows:
             require(len(row) == length, "a row of probabilities has the wrong length")
             exact = [Fraction(value) for value in row]
-            require(
-                all(0 <= value <= 1 and (value * UNIT).denominator == 1 for value in exact),
-                "a value is not a multiple of 2^-32 between 0 and 1",
-            )
+            multiples = all(0 <= value <= 1 and (value * UNIT).denominator == 1 for value in exact)
+            require(multiples, "a value is not a multiple of 2^-32 between 0 and 1")
             require(self.kind == "copy" or sum(exact) == 1, "a distribution does not sum to 1")
 
 
@@ -261,8 +239,8 @@ class _Response:
         raise IndexError
 
 
-def _sure_floor(value: Decimal, slack: Decimal) -> int:
-    margin = slack * (value + 1)
+def _sure_floor(value: Decimal) -> int:
+    margin = (value + 1) * Decimal("1e-120")
     low, high = int(value - margin), int(value + margin)
     require(low == high, "a weight is too close to call")
     return low

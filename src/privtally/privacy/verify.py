@@ -12,7 +12,7 @@ from math import log
 from typing import Any
 
 from privtally.exact import wire
-from privtally.privacy.second_model import CertificateError, PlanModel, require
+from privtally.privacy.second_model import CertificateError, PlanModel, exp_of, require
 
 
 def verify(plan_document: bytes | str, certificate_document: bytes | str) -> None:
@@ -21,9 +21,9 @@ def verify(plan_document: bytes | str, certificate_document: bytes | str) -> Non
     certificate = wire.decode_object(certificate_document, CertificateError, "the certificate")
     try:
         _check(plan, certificate)
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError, ZeroDivisionError, ArithmeticError) as fault:
-        if isinstance(fault, CertificateError):
-            raise
+    except CertificateError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as fault:
         raise CertificateError(f"the plan or certificate is malformed ({type(fault).__name__})") from None
 
 
@@ -32,10 +32,8 @@ def _check(plan: dict[str, Any], certificate: dict[str, Any]) -> None:
     require(wire.digest(plan) == claimed, "the plan's content does not match its digest")
     require(plan["format"] == "privtally.plan/1", "the plan has another format")
     require(certificate["format"] == "privtally.certificate/1", "the certificate has another format")
-    require(
-        set(certificate) == {"format", "plan", "epsilon", "realised", "ratio", "exact", "by_differing_attributes"},
-        "the certificate has other fields than it should",
-    )
+    fields = {"format", "plan", "epsilon", "realised", "ratio", "exact", "by_differing_attributes"}
+    require(set(certificate) == fields, "the certificate has other fields than it should")
     require(certificate["plan"] == claimed, "the certificate is of another plan")
     epsilon = plan["epsilon"]
     require(type(epsilon) in (int, float) and 0 < epsilon < 64, "epsilon is not a budget")
@@ -43,10 +41,8 @@ def _check(plan: dict[str, Any], certificate: dict[str, Any]) -> None:
 
     model = PlanModel(plan)
     entries = certificate["by_differing_attributes"]
-    require(
-        [entry["differing"] for entry in entries] == list(range(1, model.width + 1)),
-        "the certificate does not go from 1 to d differing attributes",
-    )
+    differing = [entry["differing"] for entry in entries]
+    require(differing == [*range(1, model.width + 1)], "the certificate does not go from 1 to d differing attributes")
     found = model.worst_ratios()
     for place, entry in enumerate(entries, start=1):
         _check_entry(model, entry, None if found is None else found[place])
@@ -54,9 +50,8 @@ def _check(plan: dict[str, Any], certificate: dict[str, Any]) -> None:
     require(_ratio(certificate) == worst, "the ratio is not the largest of those by differing attributes")
     require(certificate["exact"] == (found is not None), "the certificate is wrong about being exact")
     require(_at_most_exp(worst, Fraction(epsilon)), "the realised epsilon exceeds the promise")
-    require(
-        not _at_most_exp(worst, Fraction(epsilon) * Fraction(9_999, 10_000)), "the realised epsilon is below 0.9999"
-    )
+    least = Fraction(epsilon) * Fraction(9_999, 10_000)
+    require(not _at_most_exp(worst, least), "the realised epsilon is below 0.9999")
     require(_is_log(certificate["realised"], worst), "'realised' is not the logarithm of the ratio")
 
 
@@ -64,10 +59,8 @@ def _check_entry(model: PlanModel, entry: dict[str, Any], truth: Fraction | None
     where = f"at {entry['differing']} differing attributes"
     ratio = _ratio(entry)
     attained = set() if truth is None else {"record", "other_record", "report"}
-    require(
-        set(entry) == {"differing", "realised", "ratio", "exact"} | attained,
-        f"there are other fields than needed {where}",
-    )
+    fields = {"differing", "realised", "ratio", "exact"} | attained
+    require(set(entry) == fields, f"there are other fields than needed {where}")
     require(entry["exact"] == (truth is not None), f"the certificate is wrong about being exact {where}")
     require(_is_log(entry["realised"], ratio), f"'realised' is not the logarithm of the ratio {where}")
     if truth is None:
@@ -88,10 +81,8 @@ def _ratio(entry: dict[str, Any]) -> Fraction:
 
 
 def _at_most_exp(ratio: Fraction, power: Fraction) -> bool:
-    with localcontext() as context:
-        context.prec = 150
-        exact = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
-        return Decimal(ratio.numerator) / Decimal(ratio.denominator) <= exact
+    with localcontext(prec=150):
+        return Decimal(ratio.numerator) / Decimal(ratio.denominator) <= exp_of(power)
 
 
 def _is_log(claimed: Any, ratio: Fraction) -> bool:

@@ -2,8 +2,8 @@
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +12,7 @@ import numpy as np
 
 from privtally.errors import DocumentError, RecordError
 from privtally.files import Advance, open_binary, position, silently
-from privtally.schema import Attribute, Records, Schema, code_type, normal
+from privtally.schema import Records, Schema, code_type, normal
 
 _BATCH = 1 << 16
 
@@ -21,30 +21,6 @@ MOST_LINE_BYTES = 1 << 26
 
 MOST_NAMED, MOST_LETTERS = 10, 40
 """How many bad rows or columns a message names, and how much of a column's name it quotes."""
-
-_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-
-
-@dataclass
-class _BadRows:
-    """The rows that do not fit the schema: how many, and what is wrong with the first ones."""
-
-    path: Path
-    found: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, line: int, reason: str) -> None:
-        self.found += 1
-        if len(self.first) < MOST_NAMED:
-            self.first.append(f"line {line}: {reason}")
-
-    def refuse(self) -> None:
-        """Raise an error about them all, if there are any."""
-        if self.found:
-            rest = self.found - len(self.first)
-            rows = "1 row does" if self.found == 1 else f"{self.found:,} rows do"
-            more = f"; and {rest:,} more" if rest else ""
-            raise RecordError(f"{self.path}, {'; '.join(self.first)}{more} ({rows} not fit the schema)")
 
 
 @dataclass(frozen=True)
@@ -64,9 +40,8 @@ class CsvTable:
 
     def say_ignored(self) -> str:
         """A sentence about the ignored columns."""
-        if len(self.ignored) == 1:
-            return f"Ignored column {_names(self.ignored)}: the schema does not name it."
-        return f"Ignored columns {_names(self.ignored)}: the schema does not name them."
+        columns, them = ("column", "it") if len(self.ignored) == 1 else ("columns", "them")
+        return f"Ignored {columns} {_names(self.ignored)}: the schema does not name {them}."
 
     def batches(self, advance: Advance = silently) -> Iterator[Records]:
         """The records, some ten thousand at a time; `advance` hears how many bytes have been read.
@@ -74,24 +49,31 @@ class CsvTable:
         After a row that does not fit, no more records come, but every row is checked before the table is refused.
         """
         batch: list[list[int]] = []
-        bad = _BadRows(self.path)
-        found = False
+        first: list[str] = []
+        rows = bad = 0
         for number, row in self.rows:
             if not row and self.width > 1:  # an empty line; in a single column it is a blank answer
                 continue
-            found = True
-            codes = self._codes(row or [""])
-            if isinstance(codes, str):
-                bad.add(number, codes)
-            elif not bad.found:
+            rows += 1
+            try:
+                codes = self._codes(row or [""])
+            except RecordError as fault:
+                bad += 1
+                if bad <= MOST_NAMED:
+                    first.append(f"line {number}: {fault}")
+                continue
+            if not bad:
                 batch.append(codes)
             if len(batch) == _BATCH:
                 yield self._records(batch)
                 advance(position(self.file))
                 batch.clear()
-        if not found:
+        if not rows:
             raise RecordError(f"{self.path} has a header but no rows")
-        bad.refuse()
+        if bad:
+            more = f"; and {bad - len(first):,} more" if bad > len(first) else ""
+            said = "1 row does" if bad == 1 else f"{bad:,} rows do"
+            raise RecordError(f"{self.path}, {'; '.join(first)}{more} ({said} not fit the schema)")
         if batch:
             yield self._records(batch)
 
@@ -99,33 +81,13 @@ class CsvTable:
         """All records at once."""
         return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
 
-    def _codes(self, row: Sequence[str]) -> list[int] | str:
-        """A row's codes, or what is wrong with it, without quoting it."""
+    def _codes(self, row: Sequence[str]) -> list[int]:
         if len(row) != self.width:
-            return f"{len(row):,} fields where the header has {self.width:,}"
-        answers = [row[place] for place in self.positions]
-        try:
-            return _look_up(self.schema, answers)
-        except KeyError:  # only then is it worth looking at how the answers were typed
-            answers = list(map(normal, answers))
-        for attribute, answer in zip(self.schema.attributes, answers, strict=True):
-            if answer not in attribute.code_of:
-                return _wrong(attribute, blank=not answer.strip())
-        return _look_up(self.schema, answers)
+            raise RecordError(f"{len(row):,} fields where the header has {self.width:,}")
+        return self.schema.codes_of([row[place] for place in self.positions])
 
     def _records(self, batch: list[list[int]]) -> Records:
         return Records(self.schema, np.array(batch, dtype=code_type(self.schema.sizes)))
-
-
-def _look_up(schema: Schema, answers: Sequence[str]) -> list[int]:
-    return [attribute.code_of[answer] for attribute, answer in zip(schema.attributes, answers, strict=True)]
-
-
-def _wrong(attribute: Attribute, *, blank: bool) -> str:
-    """What is wrong with an answer, without quoting it."""
-    if blank:
-        return f"attribute '{attribute.name}' is blank"
-    return f"attribute '{attribute.name}' has a value that is none of its {attribute.size:,} declared labels"
 
 
 @contextmanager
@@ -153,7 +115,7 @@ def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
     """Refuse a header whose columns are separated by something else than commas."""
     if set(header.rstrip("\r\n").split(",")) & set(schema.names):
         return
-    for delimiter, name in _DELIMITERS.items():
+    for delimiter, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
         cells = {normal(cell.strip().strip('"')) for cell in header.split(delimiter)}
         if len(cells) > 1 and cells & set(schema.names):
             raise RecordError(f"{path}: its columns seem to be separated by {name}; save it with commas between them")
@@ -163,32 +125,23 @@ def _rows(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the number of the line that each ends on."""
     csv.field_size_limit(MOST_LINE_BYTES)
     reader = csv.reader(lines, strict=True)
-    while True:
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            raise RecordError(f"{path}, line {reader.line_num}: the line is not valid CSV") from None
-        yield reader.line_num, row
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error:
+        raise RecordError(f"{path}, line {reader.line_num}: the line is not valid CSV") from None
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
     for number, raw in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
         if len(raw) == MOST_LINE_BYTES:
             raise RecordError(f"{path}, line {number}: longer than {MOST_LINE_BYTES >> 20} MiB; is this a CSV file?")
-        line = _decoded(raw)
+        line = None
+        with suppress(UnicodeDecodeError):  # it would carry the line along if the refusal were raised from it
+            line = raw.decode()
         if line is None:
             raise RecordError(f"{path}, line {number}: the text is not UTF-8")
         yield line.removeprefix("\ufeff") if number == 1 else line
-
-
-def _decoded(raw: bytes) -> str | None:
-    """The line as text, or None: the codec's own error would carry the line along."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def _names(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import codecs
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from privtally.documents.report import Report, load_report
@@ -12,18 +13,17 @@ MOST_LINE_BYTES = 1 << 24
 """No report is longer; a file without line ends is refused instead of read to its end."""
 
 
+@dataclass
 class ReportFiles:
     """The reports of NDJSON files, one by one; `place` says where the last one stood."""
 
-    def __init__(self, paths: Sequence[Path], advance: Advance = silently) -> None:
-        self.place = ""
-        self._paths = paths
-        self._advance = advance
+    paths: Sequence[Path]
+    advance: Advance = silently
+    place: str = ""
 
     def __iter__(self) -> Iterator[Report]:
         done = 0
-        for path in self._paths:
-            self.place = str(path)
+        for path in self.paths:
             with open_binary(path) as file:
                 empty = True
                 for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
@@ -34,7 +34,7 @@ class ReportFiles:
                         empty = False
                         yield load_report(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
                     if number % 10_000 == 0:
-                        self._advance(done + position(file))
+                        self.advance(done + position(file))
                 if empty:
                     self.place = str(path)
                     raise ReportError("the file has no reports in it")

@@ -7,36 +7,29 @@ their ids. That order says nothing about the rows that the reports came from.
 import heapq
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from typing import IO
 
 from privtally.errors import DocumentError
 
-LINES_A_RUN = 1 << 18
-"""How many lines are in memory at once."""
-MOST_RUNS = 128
-"""How many temporary files are open at once; that many runs are merged into one."""
 
+def in_order(lines: Iterable[bytes], lines_a_run: int = 1 << 18, most_runs: int = 128) -> Iterator[bytes]:
+    """The lines in ascending order; all are read before the first one comes.
 
-def in_order(lines: Iterable[bytes], lines_a_run: int = LINES_A_RUN, most_runs: int = MOST_RUNS) -> Iterator[bytes]:
-    """The lines in ascending order, with bounded memory; all are read before the first one comes.
-
-    The temporary files stand where TMPDIR says and have no name, so that nothing is left of them.
+    At most `lines_a_run` lines are in memory and `most_runs` temporary files open at once. The files stand where
+    TMPDIR says and have no name, so that nothing is left of them.
     """
     rest = iter(lines)
-    runs: list[IO[bytes]] = []
-    try:
-        run = sorted(islice(rest, lines_a_run))
-        while len(run) == lines_a_run:  # more lines may follow
-            runs.append(_stored(run))
+    with ExitStack() as files:
+        runs: list[IO[bytes]] = []
+        while len(run := sorted(islice(rest, lines_a_run))) == lines_a_run:  # more lines may follow
+            runs.append(files.enter_context(_stored(run)))
             if len(runs) == most_runs:
                 merged = _stored(heapq.merge(*runs))
-                _close(runs)
-                runs = [merged]
-            run = sorted(islice(rest, lines_a_run))
+                files.close()
+                runs = [files.enter_context(merged)]
         yield from heapq.merge(run, *runs)
-    finally:
-        _close(runs)
 
 
 def _stored(run: Iterable[bytes]) -> IO[bytes]:
@@ -50,8 +43,3 @@ def _stored(run: Iterable[bytes]) -> IO[bytes]:
             f"cannot write temporary files in {tempfile.gettempdir()}: {fault.strerror}; name another place in TMPDIR"
         ) from None
     return file
-
-
-def _close(runs: Iterable[IO[bytes]]) -> None:
-    for run in runs:
-        run.close()

@@ -1,18 +1,22 @@
 """The lab's estimators on arrays of runs are the product's, run by run."""
 
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
-from privtally.collector.learn.rules import COPY_RULES, learn
+from privtally.collector.learn import learn
+from privtally.collector.learn.rules import COPY_RULES
 from privtally.collector.learn.rules import copy_probabilities as product_copies
-from privtally.documents.counts import Counts, count
+from privtally.collector.tally import count
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
-from privtally.lab.paper.experiment import Setting, copy_probabilities, debias, normalised, remove_fill, run_errors
+from privtally.lab.paper.experiment import Setting, debias, normalised, run_errors
 from privtally.lab.population import Synthetic
 from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.fills import RowFill
 from privtally.names import Rule
 from tests.support import plan_of, schema_of
 
@@ -24,11 +28,18 @@ def some_counts(plan: Plan, seed: int) -> Counts:
 
 
 def reported(counts: Counts) -> list[np.ndarray]:
-    return [tally / counts.reports for tally in counts.attributes]
+    return list(counts.attributes)
 
 
 def frequencies(plan: Plan, counts: Counts) -> list[tuple[float, ...]]:
     return [attribute.frequencies for attribute in estimate([(plan, counts)], "paper").attributes.values()]
+
+
+def rows_of(plan: Plan) -> tuple[tuple[float, ...], ...]:
+    """The priors of an RS+RFD plan."""
+    (part,) = plan.parts
+    assert isinstance(part.fill, RowFill)
+    return part.fill.rows
 
 
 def scale(epsilon: float) -> float:
@@ -39,22 +50,21 @@ def test_spl() -> None:
     plan = design(schema_of(SIZES), 1.0, "spl")
     counts = some_counts(plan, 1)
     for mine, theirs in zip(reported(counts), frequencies(plan, counts), strict=True):
-        assert debias(mine, float(plan.sampler.channels[0].scale)) == pytest.approx(theirs, abs=1e-12)
+        assert debias(mine, scale(1 / 3)) == pytest.approx(theirs, abs=1e-12)
 
 
 def test_rs_fd() -> None:
     plan = design(schema_of(SIZES), 1.0, "rs-fd")
     counts = some_counts(plan, 2)
     for mine, theirs in zip(reported(counts), frequencies(plan, counts), strict=True):
-        assert debias(remove_fill(mine, 3, 1 / 4), scale(1.0)) == pytest.approx(theirs, abs=1e-12)
+        assert debias(mine, scale(1.0), 3, 1 / 4) == pytest.approx(theirs, abs=1e-12)
 
 
 def test_rs_rfd() -> None:
     plan = plan_of("rs-rfd", SIZES, epsilon=0.4)
-    assert plan.priors is not None
     counts = some_counts(plan, 3)
-    for mine, prior, theirs in zip(reported(counts), plan.priors, frequencies(plan, counts), strict=True):
-        raw = debias(remove_fill(mine, 3, np.array(prior)), scale(0.4))
+    for mine, prior, theirs in zip(reported(counts), rows_of(plan), frequencies(plan, counts), strict=True):
+        raw = debias(mine, scale(0.4), 3, np.array(prior))
         assert normalised(raw, 1) == pytest.approx(theirs, abs=1e-12)
 
 
@@ -70,21 +80,18 @@ def test_copy_probabilities(rule: Rule) -> None:
     made_up = np.random.default_rng(5)
     runs = [[made_up.dirichlet(np.ones(4)) * 1.3 - 0.075 for _ in range(3)] for _ in range(20)]
     together = [np.array([run[own] for run in runs]) for own in range(3)]
-    mine = copy_probabilities(together, scale(0.5), 5_000, rule)
     for place, run in enumerate(runs):
         theirs = product_copies(run, 0.5, 5_000, rule)
-        for (pivot, other), values in mine.items():
-            assert values[place] == pytest.approx(theirs[pivot][other], abs=1e-9)
+        for pivot, other in permutations(range(3), 2):
+            mine = COPY_RULES[rule](together[pivot], together[other], scale(0.5), 5_000)
+            assert mine[place] == pytest.approx(theirs[pivot][other], abs=1e-9)
 
 
 def test_priors() -> None:
     plan = design(schema_of(SIZES), 0.5, "rs-rfd")
     counts = some_counts(plan, 6)
-    priors = learn(plan, counts).priors
-    assert priors is not None
-    spl = float(plan.sampler.channels[0].scale)
-    for mine, theirs in zip(reported(counts), priors, strict=True):
-        assert normalised(debias(mine, spl)) == pytest.approx(theirs, abs=1e-9)
+    for mine, theirs in zip(reported(counts), rows_of(learn([(plan, counts)])), strict=True):
+        assert normalised(debias(mine, scale(0.5 / 3))) == pytest.approx(theirs, abs=1e-9)
 
 
 def test_errors_fall_as_the_theory_says() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privtally.lab.paper.simulate import copy_matrix, pivot_one_way, private_pivots, response_matrix, spl_one_way
+from privtally.lab.paper.experiment import copy_matrix, pivot_one_way, respond, response_matrix
+from privtally.lab.population import marginals
 from tests.lab.moments import agrees
 from tests.support import records_of
 
@@ -41,7 +42,7 @@ def answered(record: Sequence[int]) -> list[np.ndarray]:
 
 def test_spl() -> None:
     mean, covariance = moments({record: np.outer(*answered(record)) for record in records_of((3, 3))})
-    counts = spl_one_way(np.broadcast_to(TABLE, (RUNS, 3, 3)), SCALES, np.random.default_rng(4))
+    counts = respond(marginals(np.broadcast_to(TABLE, (RUNS, 3, 3))), SCALES, np.random.default_rng(4))
     assert agrees(np.hstack(counts), mean, covariance)
     assert not agrees(np.hstack(counts)[:, ::-1], mean, covariance)
 
@@ -53,9 +54,8 @@ def test_one_pivot(name: str) -> None:
     for record in records_of((3, 3)):
         first, second = answered(record)
         laws[record] = (first[:, None] * from_first + (second[:, None] * from_second).T) / 2
-    generator = np.random.default_rng(4)
-    private = private_pivots(np.broadcast_to(TABLE, (RUNS, 3, 3)), SCALES, generator)
-    counts = np.hstack(pivot_one_way(private, [[None, from_first], [from_second, None]], generator))
+    tables, fills = np.broadcast_to(TABLE, (RUNS, 3, 3)), {(0, 1): from_first, (1, 0): from_second}
+    counts = np.hstack(pivot_one_way(tables, SCALES, lambda *pair: fills[pair], np.random.default_rng(4)))
     mean, covariance = moments(laws)
     own = np.kron(np.eye(2), np.ones((3, 3))) > 0
     assert agrees(counts, mean, covariance)

@@ -1,19 +1,22 @@
 """One point of the paper's experiments: a population, a budget, a Phase I share; each method's error over many runs.
 
-The estimators are the paper's, on arrays of runs. `tests/lab` holds them against `privtally.collector.estimate`.
+The first axis of every array is the run. The estimators are the paper's; `tests/lab` holds them against
+`privtally.collector.estimate`. Counts are sampled without users: people with the same record, pivot and private pivot
+behave alike, so multinomials over those groups have exactly the law that counting users one by one would have.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 
 from privtally.collector.learn.rules import COPY_RULES
-from privtally.lab.paper.simulate import Fills, copy_matrix, pivot_one_way, private_pivots, spl_one_way
-from privtally.lab.population import Floats, Synthetic, Tensor, marginals, split_synthetic, split_table
+from privtally.exact.arrays import Floats, Integers
+from privtally.lab.population import Synthetic, marginals, split_people
 from privtally.mechanisms.channel import randomized_response
 from privtally.names import Rule
 
@@ -37,24 +40,17 @@ class Setting:
 
     @property
     def phases(self) -> tuple[int, int]:
-        """How many people each phase has."""
         first = round(self.phase1_share * self.people)
         return first, self.people - first
 
     def describe(self) -> dict[str, Any]:
         """Every convention by name."""
         if isinstance(self.population, str):
-            population: dict[str, Any] = {"dataset": self.population, "sampling": "the authors' rows, split at random"}
+            population = {"dataset": self.population, "sampling": "the authors' rows, split at random"}
         else:
-            population = {
-                "dataset": self.population.kind,
-                "d": self.population.attributes,
-                "k": self.population.size,
-                "rho": self.population.correlation,
-                "first": self.population.first,
-                "uncopied": self.population.uncopied,
-                "parent": self.population.parent,
-            }
+            short = {"kind": "dataset", "attributes": "d", "size": "k", "correlation": "rho"}
+            population = {short.get(name, name): value for name, value in asdict(self.population).items()}
+            population["parent"] = "attribute"
         return {
             **population,
             "n": self.people,
@@ -73,60 +69,41 @@ def run_errors(
     setting: Setting,
     methods: Sequence[PaperMethod],
     runs: int,
-    generator: np.random.Generator,
-    table: Tensor | None = None,
+    generator: Generator,
+    table: Integers | None = None,
 ) -> Mapping[PaperMethod, Floats]:
     """The mean squared error of each method in each run; `table` are the records of a real dataset.
 
     Runs are simulated in blocks, so that memory does not grow with their number.
     """
-    if isinstance(setting.population, Synthetic):
-        cells = setting.population.size**setting.population.attributes
-    else:
-        assert table is not None
-        cells = table.size
-    block = max(BLOCK_CELLS // cells, 1)
-    parts = [
-        _run_block(setting, methods, min(block, runs - start), generator, table) for start in range(0, runs, block)
-    ]
-    return {method: np.concatenate([part[method] for part in parts]) for method in methods}
+    population = setting.population if isinstance(setting.population, Synthetic) else table
+    assert population is not None
+    block = max(BLOCK_CELLS // math.prod(population.shape), 1)
+    uniform = [np.full((1, size), 1 / size) for size in population.shape]
+    errors: dict[PaperMethod, list[Floats]] = {method: [] for method in methods}
+    for start in range(0, runs, block):
+        first, second = split_people(population, *setting.phases, min(block, runs - start), generator)
+        everybody = first + second
+        truth = [margin / setting.people for margin in marginals(everybody)]
+        for method in methods:
+            if method == "SPL":
+                found = _spl(everybody, setting.epsilon, generator)
+            elif method == "RS+FD":
+                found = _known_fills(everybody, setting.epsilon, uniform, generator)
+            else:
+                found = _two_phases(setting, method, first, second, generator)
+            errors[method].append(mean_squared_error(found, truth))
+    return {method: np.concatenate(blocks) for method, blocks in errors.items()}
 
 
-def _run_block(
-    setting: Setting,
-    methods: Sequence[PaperMethod],
-    runs: int,
-    generator: np.random.Generator,
-    table: Tensor | None,
-) -> Mapping[PaperMethod, Floats]:
-    first, second = setting.phases
-    if isinstance(setting.population, Synthetic):
-        people_1, people_2 = split_synthetic(setting.population, first, second, runs, generator)
-    else:
-        assert table is not None
-        people_1, people_2 = split_table(np.broadcast_to(table, (runs, *table.shape)), first, generator)
-    everybody = people_1 + people_2
-    truth = [margin / setting.people for margin in marginals(everybody)]
-    sizes = everybody.shape[1:]
-    simulate = {
-        "SPL": lambda: _spl(everybody, _scales(setting.epsilon / len(sizes), sizes), generator),
-        "RS+FD": lambda: _rs_fd(everybody, _scales(setting.epsilon, sizes), generator),
-        "RS+RFD": lambda: _two_phases(setting, people_1, people_2, generator, _rs_rfd),
-        "Corr-RR": lambda: _two_phases(setting, people_1, people_2, generator, _corr_rr),
-    }
-    return {method: mean_squared_error(simulate[method](), truth) for method in methods}
-
-
-def debias(reported: Floats, scale: float) -> Floats:
-    """Undo randomized response: (reported − q)/(p − q), along the last axis."""
-    size = reported.shape[-1]
-    undone: Floats = (reported - 1 / size) / scale + 1 / size
-    return undone
-
-
-def remove_fill(reported: Floats, attributes: int, fill: Floats | float) -> Floats:
-    """What the pivot itself reported, where the other attributes were filled from a known distribution."""
-    return attributes * reported - (attributes - 1) * fill
+def debias(counts: Integers, scale: float, attributes: int = 1, fill: Floats | float = 0.0) -> Floats:
+    """Frequencies from counts of reports (…, label). Randomized response is undone: (reported − q)/(p − q). What is
+    randomised is the pivot, one of the attributes; the others are filled from a known distribution, which is removed.
+    """
+    size = counts.shape[-1]
+    reported = attributes * (counts / counts.sum(axis=-1, keepdims=True)) - (attributes - 1) * fill
+    frequencies: Floats = (reported - 1 / size) / scale + 1 / size
+    return frequencies
 
 
 def normalised(frequencies: Floats, most: float | None = None) -> Floats:
@@ -136,73 +113,85 @@ def normalised(frequencies: Floats, most: float | None = None) -> Floats:
     return normal
 
 
-def copy_probabilities(frequencies: Sequence[Floats], scale: float, users: int, rule: Rule) -> dict[Any, Floats]:
-    """copy_probability[pivot, other] for each run."""
-    pairs = permutations(range(len(frequencies)), 2)
-    return {pair: COPY_RULES[rule](frequencies[pair[0]], frequencies[pair[1]], scale, users) for pair in pairs}
-
-
 def _scales(epsilon: float, sizes: Sequence[int]) -> list[float]:
     return [float(randomized_response(Fraction(epsilon), size).scale) for size in sizes]
 
 
-def _spl(people: Tensor, scales: Sequence[float], generator: np.random.Generator) -> list[Floats]:
-    counts = spl_one_way(people, scales, generator)
-    return [debias(count / _total(count), scale) for count, scale in zip(counts, scales, strict=True)]
+def _spl(people: Integers, epsilon: float, generator: Generator) -> list[Floats]:
+    scales = _scales(epsilon / (people.ndim - 1), people.shape[1:])
+    return list(map(debias, respond(marginals(people), scales, generator), scales))
 
 
-def _rs_fd(people: Tensor, scales: Sequence[float], generator: np.random.Generator) -> list[Floats]:
-    sizes = people.shape[1:]
-    uniform = [np.full((1, size), 1 / size) for size in sizes]
-    counts = pivot_one_way(private_pivots(people, scales, generator), _constant_fills(uniform), generator)
-    return [
-        debias(remove_fill(count / _total(count), len(sizes), 1 / size), scale)
-        for count, size, scale in zip(counts, sizes, scales, strict=True)
-    ]
+def _known_fills(people: Integers, epsilon: float, fills: Sequence[Floats], generator: Generator) -> list[Floats]:
+    """One pivot, the others filled from distributions (run, label)."""
+    scales = _scales(epsilon, people.shape[1:])
+    counts = pivot_one_way(people, scales, lambda _, other: fills[other][:, None, :], generator)
+    return [debias(count, scale, len(fills), fill) for count, scale, fill in zip(counts, scales, fills, strict=True)]
 
 
 def _two_phases(
-    setting: Setting, people_1: Tensor, people_2: Tensor, generator: np.random.Generator, second_phase: Any
+    setting: Setting, method: PaperMethod, people_1: Integers, people_2: Integers, generator: Generator
 ) -> list[Floats]:
-    sizes = people_1.shape[1:]
-    first = _spl(people_1, _scales(setting.epsilon / len(sizes), sizes), generator)
-    second = second_phase(setting, first, people_2, generator)
+    first = _spl(people_1, setting.epsilon, generator)
+    if method == "RS+RFD":
+        priors = [normalised(frequencies) for frequencies in first]
+        second = _known_fills(people_2, setting.epsilon, priors, generator)
+        if setting.clip_rs_rfd:
+            second = [normalised(frequencies, 1) for frequencies in second]
+    else:
+        scales = _scales(setting.epsilon, people_2.shape[1:])
+
+        def fill(pivot: int, other: int) -> Floats:
+            copies = COPY_RULES[setting.rule](first[pivot], first[other], scales[0], setting.phases[1])
+            return copy_matrix(copies, people_2.shape[-1])
+
+        second = list(map(debias, pivot_one_way(people_2, scales, fill, generator), scales))
     share = setting.phases[0] / setting.people
     return [share * one + (1 - share) * two for one, two in zip(first, second, strict=True)]
 
 
-def _rs_rfd(setting: Setting, first: Sequence[Floats], people: Tensor, generator: np.random.Generator) -> list[Floats]:
-    scales = _scales(setting.epsilon, people.shape[1:])
-    priors = [normalised(frequencies) for frequencies in first]
-    counts = pivot_one_way(private_pivots(people, scales, generator), _constant_fills(priors), generator)
-    raw = [
-        debias(remove_fill(count / _total(count), len(scales), prior), scale)
-        for count, prior, scale in zip(counts, priors, scales, strict=True)
+def response_matrix(scale: float, size: int) -> Floats:
+    """Randomized response as a matrix: λ·identity plus a constant."""
+    return scale * np.eye(size) + (1 - scale) / size
+
+
+def copy_matrix(copy_probability: Floats, size: int) -> Floats:
+    """Copying as a matrix, for each of an array of copy probabilities."""
+    p = copy_probability[..., None, None]
+    matrix: Floats = p * np.eye(size) + (1 - p) / (size - 1) * (1 - np.eye(size))
+    return matrix
+
+
+def push(counts: Integers, matrix: Floats, generator: Generator) -> Integers:
+    """Pass counts (run, input) through a channel (input, output), with a run axis in front where runs differ."""
+    matrix = np.broadcast_to(matrix, (*counts.shape, matrix.shape[-1]))
+    outputs: Integers = generator.multinomial(counts, matrix).sum(axis=-2)
+    return outputs
+
+
+def respond(margins: Sequence[Integers], scales: Sequence[float], generator: Generator) -> list[Integers]:
+    """Each attribute's counts after randomized response; given the records, attributes are randomised independently."""
+    return [
+        push(margin, response_matrix(scale, margin.shape[-1]), generator)
+        for margin, scale in zip(margins, scales, strict=True)
     ]
-    return [normalised(frequencies, 1) for frequencies in raw] if setting.clip_rs_rfd else raw
 
 
-def _corr_rr(setting: Setting, first: Sequence[Floats], people: Tensor, generator: np.random.Generator) -> list[Floats]:
-    sizes = people.shape[1:]
-    scales = _scales(setting.epsilon, sizes)
-    copies = copy_probabilities(first, scales[0], setting.phases[1], setting.rule)
-    fills: Fills = [
-        [None if own == other else copy_matrix(copies[own, other], sizes[0]) for other in range(len(sizes))]
-        for own in range(len(sizes))
-    ]
-    counts = pivot_one_way(private_pivots(people, scales, generator), fills, generator)
-    return [debias(count / _total(count), scale) for count, scale in zip(counts, scales, strict=True)]
-
-
-def _constant_fills(distributions: Sequence[Floats]) -> Fills:
-    """Fills that ignore the pivot: for each attribute a distribution, (run, code)."""
-    attributes = range(len(distributions))
-    return [[None if pivot == own else distributions[own][:, None, :] for own in attributes] for pivot in attributes]
-
-
-def _total(count: Tensor) -> Tensor:
-    total: Tensor = count.sum(axis=-1, keepdims=True)
-    return total
+def pivot_one_way(
+    tables: Integers, scales: Sequence[float], fill: Callable[[int, int], Floats], generator: Generator
+) -> list[Integers]:
+    """Each attribute's counts of reports with one pivot. Given the private pivot, the others are filled independently,
+    through the channel fill(pivot, other).
+    """
+    attributes = range(tables.ndim - 1)
+    by_pivot = generator.multinomial(tables, np.full(len(attributes), 1 / len(attributes)))
+    private = respond([marginals(by_pivot[..., pivot])[pivot] for pivot in attributes], scales, generator)
+    counts = [margin.copy() for margin in private]
+    for pivot in attributes:
+        for other in attributes:
+            if other != pivot:
+                counts[other] += push(private[pivot], fill(pivot, other), generator)
+    return counts
 
 
 def mean_squared_error(found: Sequence[Floats], truth: Sequence[Floats]) -> Floats:

@@ -1,20 +1,18 @@
 """The paper's figures and tables without errors: Figure 2 (copy probabilities) and 12 (the data), Tables 2 and 3."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privtally.collector.learn.rules import proposition
+from privtally.exact.arrays import Floats
 from privtally.lab.paper.datasets import load_dataset
-from privtally.lab.paper.panels import REAL, Choice, Conventions
+from privtally.lab.paper.panels import REAL, Conventions, synthetic
 from privtally.lab.paper.published import published_correlations
-from privtally.lab.paper.reproduce import dataset_of
-from privtally.lab.population import Floats
 from privtally.mechanisms.channel import randomized_response
 from privtally.plots.paper import draw_bars, draw_lines
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURE_2_EPSILON, FIGURE_2_PEOPLE = 0.5, 18_000
-
 SYNB_PARENTS = {0.1: (0, 1, 2), 0.5: (0, 1, 2), 0.9: (0, 0, 2)}
 """The parents of X2, X3, X4 that the published correlations of SynB show."""
 
@@ -44,7 +41,7 @@ def make_other(name: str, conventions: Conventions, directory: Path | None, *, d
         return _table_2(conventions)
     if name == "table_3":
         return _table_3(directory)
-    return _figure_12(dataset_of(name), directory, draw=draw)
+    return _figure_12(REAL[name[-1]][0], directory, draw=draw)
 
 
 def _figure_2(*, draw: bool) -> Other:
@@ -52,40 +49,31 @@ def _figure_2(*, draw: bool) -> Other:
     scale = float(randomized_response(Fraction(FIGURE_2_EPSILON), 2).scale)
     target = np.linspace(0.01, 0.99, 99)
     pair = np.stack([target, 1 - target], axis=-1)
-    lines: dict[str, Floats] = {}
-    for pivot in (0.1, 0.3, 0.7, 0.9):
-        from_pivot = np.broadcast_to([pivot, 1 - pivot], pair.shape)
-        lines[f"f_s = {pivot}"] = proposition(from_pivot, pair, scale, FIGURE_2_PEOPLE)
-    header = ["f_j", *lines]
-    rows = np.column_stack([target, *lines.values()]).tolist()
+    lines = {
+        f"f_s = {pivot}": proposition(np.full_like(pair, [pivot, 1 - pivot]), pair, scale, FIGURE_2_PEOPLE).tolist()
+        for pivot in (0.1, 0.3, 0.7, 0.9)
+    }
     title = f"Copy probability of Proposition 1, k = 2, ε = {FIGURE_2_EPSILON}, n2 = {FIGURE_2_PEOPLE:,}"
-    shown: Mapping[str, Sequence[float]] = {name: values.tolist() for name, values in lines.items()}
-    figure = draw_lines(title, "f_j, the other attribute", "p_y", target.tolist(), shown) if draw else None
-    return Other(header, rows, figure)
+    figure = draw_lines(title, "f_j, the other attribute", "p_y", target.tolist(), lines) if draw else None
+    return Other(["f_j", *lines], np.column_stack([target, *lines.values()]).tolist(), figure)
 
 
 def _table_2(conventions: Conventions) -> Other:
     """Pearson correlations of each two attributes, exact for the population's law, next to the published sample's."""
     rows = []
     for kind in ("SynA", "SynB"):
-        for rho in (0.1, 0.5, 0.9):
-            population = Choice(conventions).synthetic(kind, 4, rho, "uniform")
-            law = population.law(SYNB_PARENTS[rho])
-            published = published_correlations(kind, rho)
-            for one, two in combinations(range(4), 2):
-                pair = f"X{one + 1},X{two + 1}"
-                rows.append([kind, rho, pair, _correlation(law, one, two), published[pair]])
+        for rho, parents in SYNB_PARENTS.items():
+            law = synthetic(conventions, kind, 4, rho, "uniform").law(parents)
+            for pair, published in published_correlations(kind, rho).items():
+                one, two = (int(name[1:]) - 1 for name in pair.split(","))
+                rows.append([kind, rho, pair, _correlation(law, one, two), published])
     return Other(["dataset", "rho", "pair", "correlation", "published"], rows)
 
 
 def _correlation(law: Floats, one: int, two: int) -> float:
-    joint = law.sum(axis=tuple(axis for axis in range(law.ndim) if axis not in (one, two)))
-    codes = np.arange(len(joint))
-    means = [float(margin @ codes) for margin in (joint.sum(axis=1), joint.sum(axis=0))]
-    spreads = [float(margin @ codes**2) for margin in (joint.sum(axis=1), joint.sum(axis=0))]
-    product = float(codes @ joint @ codes) - means[0] * means[1]
-    variances = [spread - mean**2 for spread, mean in zip(spreads, means, strict=True)]
-    return product / float(np.sqrt(variances[0] * variances[1]))
+    codes = np.indices(law.shape)[[one, two]].reshape(2, -1)
+    covariance = np.cov(codes, aweights=law.ravel(), ddof=0)
+    return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
 
 
 def _table_3(directory: Path | None) -> Other:
@@ -93,9 +81,9 @@ def _table_3(directory: Path | None) -> Other:
     rows = []
     for name, _ in REAL.values():
         codes = load_dataset(name, directory).codes.astype(float)
-        matrix = np.abs(np.corrcoef(codes.T))
-        pairs = [float(matrix[one, two]) for one, two in combinations(range(codes.shape[1]), 2)]
-        rows.append([name, codes.shape[1], int(codes.max()) + 1, len(codes), min(pairs), max(pairs)])
+        people, width = codes.shape
+        pairs = np.abs(np.corrcoef(codes.T))[np.triu_indices(width, 1)].tolist()
+        rows.append([name, width, int(codes.max()) + 1, people, min(pairs), max(pairs)])
     return Other(["dataset", "d", "k", "n", "smallest_correlation", "largest_correlation"], rows)
 
 

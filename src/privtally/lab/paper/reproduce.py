@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from privtally.errors import DocumentError
 from privtally.lab.paper.datasets import load_dataset
 from privtally.lab.paper.experiment import PaperMethod, run_errors
-from privtally.lab.paper.panels import REAL, Conventions, Panel, panels
+from privtally.lab.paper.panels import Conventions, Panel, panels
 from privtally.lab.paper.published import published_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.population import table_of
@@ -38,27 +38,15 @@ class Result:
 
     @property
     def figure(self) -> str:
-        """The figure or table that the result belongs to."""
         return self.id.rstrip("abc")
-
-    def body(self) -> dict[str, Any]:
-        """The result as plain values."""
-        return asdict(self)
-
-
-def known_ids() -> list[str]:
-    """Every figure's and table's id, in the paper's order."""
-    ids = dict.fromkeys([*(panel.id for panel in panels("published")), *OTHER_IDS])
-    return sorted(ids, key=lambda name: (name.split("_")[0], int(name.split("_")[1].rstrip("abc")), name))
 
 
 def choose_ids(wanted: Sequence[str]) -> list[str]:
-    """The ids that are wanted: all if none is named; `fig_3` stands for its three panels."""
-    known = known_ids()
-    if not wanted:
-        return known
+    """The ids that are wanted: all, in the paper's order, if none is named; `fig_3` stands for its three panels."""
+    ids = {*(panel.id for panel in panels("published")), *OTHER_IDS}
+    known = sorted(ids, key=lambda name: (name.split("_")[0], int(name.split("_")[1].rstrip("abc")), name))
     chosen = []
-    for name in wanted:
+    for name in wanted or known:
         found = [one for one in known if name in (one, one.rstrip("abc"))]
         if not found:
             raise DocumentError(f"there is no {name!r}; the ids are {', '.join(known)}")
@@ -78,12 +66,7 @@ def reproduce(
 ) -> list[Result]:
     """Every result of the panels named; the order and the numbers do not depend on the workers."""
     wanted = set(ids)
-    jobs = [
-        (index, place, conventions, runs, seed, directory)
-        for index, panel in enumerate(panels(conventions))
-        if panel.id in wanted
-        for place in range(len(panel.x))
-    ]
+    jobs = [(panel, x, runs, seed, directory) for panel in panels(conventions) if panel.id in wanted for x in panel.x]
     return [result for results in run_jobs(_point, jobs, workers, advance) for result in results]
 
 
@@ -93,52 +76,24 @@ def point_count(ids: Iterable[str]) -> int:
     return sum(len(panel.x) for panel in panels("published") if panel.id in wanted)
 
 
-def _point(
-    index: int, place: int, conventions: Conventions, runs: int, seed: int, directory: Path | None
-) -> list[Result]:
-    panel = panels(conventions)[index]
-    x = panel.x[place]
+def _point(panel: Panel, x: float, runs: int, seed: int, directory: Path | None) -> list[Result]:
     setting = panel.setting(x)
-    table = None
-    if isinstance(setting.population, str):
-        table = table_of(load_dataset(setting.population, directory))
-    errors = run_errors(setting, panel.methods, runs, _generator(seed, panel, x, conventions), table)
-    return [_result(panel, x, method, errors[method], conventions, seed) for method in panel.methods]
-
-
-def _generator(seed: int, panel: Panel, x: float, conventions: Conventions) -> np.random.Generator:
-    """A generator for one point, from the seed and the point's name."""
-    name = f"{seed} {conventions} {panel.key} {x:g}"
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
-
-
-def _result(panel: Panel, x: float, method: PaperMethod, errors: Any, conventions: Conventions, seed: int) -> Result:
-    setting = panel.setting(x)
-    described = {
-        **setting.describe(),
-        "conventions": conventions,
-        "runs": len(errors),
-        "seed": seed,
-        "published_runs": panel.published_runs,
-    }
-    mean = float(np.mean(errors))
-    spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else None
-    published = published_error(panel.key, method, x)
-    z = None
-    if published is not None and spread:
-        z = (published - mean) / (spread * math.sqrt(1 / len(errors) + 1 / panel.published_runs))
-    return Result(
-        id=panel.id,
-        dataset=described["dataset"],
-        method=method,
-        x=x,
-        x_name=panel.x_name,
-        settings=described,
-        mse=mean,
-        standard_error=None if spread is None else spread / math.sqrt(len(errors)),
-        published=published,
-        z=z,
-    )
+    table = table_of(load_dataset(setting.population, directory)) if isinstance(setting.population, str) else None
+    # Each point has a generator of its own, from the seed and the point's name.
+    name = f"{seed} {panel.conventions} {panel.key} {x:g}"
+    generator = np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
+    described = setting.describe() | {"conventions": panel.conventions, "runs": runs, "seed": seed}
+    described["published_runs"] = panel.published_runs
+    results = []
+    for method, errors in run_errors(setting, panel.methods, runs, generator, table).items():
+        mean = float(np.mean(errors))
+        spread = float(np.std(errors, ddof=1)) if runs > 1 else None
+        error = None if spread is None else spread / math.sqrt(runs)
+        published, z = published_error(panel.key, method, x), None
+        if published is not None and spread:
+            z = (published - mean) / (spread * math.sqrt(1 / runs + 1 / panel.published_runs))
+        results.append(Result(panel.id, panel.data, method, x, panel.x_name, described, mean, error, published, z))
+    return results
 
 
 def root_mean_square_z(results: Iterable[Result]) -> dict[str, dict[str, float]]:
@@ -146,24 +101,18 @@ def root_mean_square_z(results: Iterable[Result]) -> dict[str, dict[str, float]]
 
     Figure 10, drawn from few runs, is left out, and the lines that are flat in Figure 9 count once.
     """
-    groups: dict[tuple[str, str], list[float]] = {}
+    groups: dict[str, dict[str, list[float]]] = {}
     for result in results:
-        flat = result.id.startswith("fig_9") and result.method in ("SPL", "RS+FD") and result.x != 10
-        if result.z is not None and not flat and not result.id.startswith("fig_10"):
-            groups.setdefault((result.id.split("_")[0], result.method), []).append(result.z)
-    summary: dict[str, dict[str, float]] = {}
-    for (kind, method), values in groups.items():
-        summary.setdefault({"fig": "figures", "table": "tables"}[kind], {})[method] = math.sqrt(
-            sum(z * z for z in values) / len(values)
-        )
-    return summary
+        flat = result.figure == "fig_9" and result.method in ("SPL", "RS+FD") and result.x != 10
+        if result.z is not None and not flat and result.figure != "fig_10":
+            kind = "figures" if result.id.startswith("fig") else "tables"
+            groups.setdefault(kind, {}).setdefault(result.method, []).append(result.z)
+    return {
+        kind: {method: math.sqrt(sum(z * z for z in values) / len(values)) for method, values in by_method.items()}
+        for kind, by_method in groups.items()
+    }
 
 
 def needs_data(name: str) -> bool:
     """Whether a figure or table needs the real datasets."""
     return name.startswith(("fig_11", "fig_12")) or name == "table_3"
-
-
-def dataset_of(name: str) -> str:
-    """The dataset that a panel of Figures 11 and 12 shows."""
-    return REAL[name[-1]][0]
