@@ -110,3 +110,12 @@ def test_the_same_seed_gives_the_same_job() -> None:
     one, two, other = (run_campaign(people(100), 1.0, "corr-rr", seeded(seed)) for seed in (3, 3, 4))
     assert [phase.counts.digest for phase in one.phases] == [phase.counts.digest for phase in two.phases]
     assert one.phases[0].plan.campaign_id != other.phases[0].plan.campaign_id
+
+
+def test_written_reports_are_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    records = Records(schema_of((3, 3)), np.zeros((200, 2), dtype=np.uint8))
+    job = run_campaign(records, 1.0, "smp", seeded(3))
+    write_job(job, job.estimate("unbiased"), tmp_path)
+    ids = [load_report(line).id for line in (tmp_path / "reports-1.ndjson").read_bytes().splitlines()]
+    assert ids == sorted(ids)
+    assert ids != [report.id for report in job.phases[0].reports]

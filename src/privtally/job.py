@@ -80,7 +80,8 @@ def write_job(job: Job, result: Estimate, directory: Path, advance: Advance = si
         write_bytes(directory / f"plan-{number}.json", phase.plan.dump())
         write_bytes(directory / f"counts-{number}.json", phase.counts.dump())
         with write_whole(directory / f"reports-{number}.ndjson") as file:
-            file.writelines(report.dump() + b"\n" for report in phase.reports)
+            # In the order of their random ids, which says nothing about the order of the rows.
+            file.writelines(sorted(report.dump() + b"\n" for report in phase.reports))
         done += len(phase.reports)
         advance(done)
     write_bytes(directory / "estimate.json", result.dump())

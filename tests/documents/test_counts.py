@@ -223,13 +223,13 @@ EDITS: list[tuple[str, Edit, str]] = [
     ("other format", lambda d: d.update(format="privtally.documents.counts/9"), "format"),
     ("no format", lambda d: d.pop("format"), "format"),
     ("no parts", lambda d: d.pop("parts"), "`parts`"),
-    ("negative count", lambda d: d["attributes"][0].__setitem__(0, -2), "range"),
+    ("negative count", lambda d: d["attributes"][0].__setitem__(0, -2), "attributes"),
     ("huge count", lambda d: d["attributes"][0].__setitem__(0, 2**80), "range"),
     ("count that JSON does not hold", lambda d: d["attributes"][0].__setitem__(0, 2**53), "range"),
     ("more reports than JSON holds", lambda d: d.update(reports=2**53), "range"),
     ("a limit that JSON does not hold", lambda d: d.update(limit=2**53), "range"),
     ("a sub-report seen more often than JSON holds", lambda d: rows(d)[0].__setitem__(2, 2**53), "range"),
-    ("negative limit", lambda d: d.update(limit=-1), "range"),
+    ("negative limit", lambda d: d.update(limit=-1), "limit"),
     ("one report more", lambda d: d.update(reports=5), "add up"),
     ("one count more", lambda d: d["attributes"][1].__setitem__(0, 2), "add up"),
     ("sub-report more", lambda d: rows(d)[0].__setitem__(2, 3), "add up"),
@@ -269,7 +269,7 @@ PAIR_EDITS: list[tuple[str, Edit, str]] = [
     ("a row less", lambda d: d["pairs"][0]["counts"].pop(), "shape"),
     ("turned", lambda d: d["pairs"][0].update(counts=[[0, 1], [0, 1], [2, 0]]), "shape"),
     ("a cell that JSON does not hold", lambda d: d["pairs"][0]["counts"][0].__setitem__(0, 2**53), "range"),
-    ("a negative cell", lambda d: d["pairs"][0].update(counts=[[-1, 1, 2], [2, 0, 0]]), "range"),
+    ("a negative cell", lambda d: d["pairs"][0].update(counts=[[-1, 1, 2], [2, 0, 0]]), "pairs"),
 ]
 
 

@@ -68,7 +68,5 @@ def tally(
     facts |= {"conflicting": result.conflicting, "kept": counts.detail}
     announce(output, facts, f"{output}: {line}", json=json)
     if result.conflicting:
-        err.print(
-            f"{result.conflicting:,} reports have the id of an earlier one and other codes, which no honest "
-            "participant sends; the earlier one counts."
-        )
+        why = "which no honest participant sends; the earlier one counts"
+        err.print(f"{result.conflicting:,} reports have the id of an earlier one and other codes, {why}.")

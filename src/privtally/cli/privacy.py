@@ -43,10 +43,8 @@ def audit(
     for part in result.get("plans", [result]):
         _print_plan(part)
     if "plans" in result:
-        out.print(
-            f"Whoever answers all {len(the_plans)} plans gives away at most the sum: "
-            f"ε = {result['epsilon']:g} promised, {result['realised']} realised."
-        )
+        total = f"ε = {result['epsilon']:g} promised, {result['realised']} realised"
+        out.print(f"Whoever answers all {len(the_plans)} plans gives away at most the sum: {total}.")
 
 
 def verify(

@@ -72,9 +72,8 @@ def demo(
     records = survey.simulate(people, source)
     truth = records.frequencies()
     result = run_campaign(records, epsilon, mechanism, source).estimate(method)
-    out.print(
-        f"{people:,} simulated people answered four questions; each report hides the answers behind ε = {epsilon:g}."
-    )
+    hidden = f"each report hides the answers behind ε = {epsilon:g}"
+    out.print(f"{people:,} simulated people answered four questions; {hidden}.")
     words.print_estimate(result, out, truth)
     if picture.available():
         write_picture(picture.draw(result, truth), plot)

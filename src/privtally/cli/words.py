@@ -101,10 +101,8 @@ def learned(plan: Plan) -> list[str]:
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
     if plan.learned.pivot_guess is not msgspec.UNSET:
         guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
-        sentences.append(
-            f"An observer who knows nothing of the answers names the chosen one {guess:.1%} of the time; "
-            f"blind guessing is right {blind:.1%}."
-        )
+        often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
+        sentences.append(f"An observer who knows nothing of the answers names the chosen one {often}.")
     return sentences
 
 
@@ -167,11 +165,8 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
             table.add_row("", f"… and {len(attribute.labels) - MOST_ROWS:,} rarer ones")
         table.add_section()
     console.print(table)
-    if estimate.biased:
-        console.print(
-            "The standard errors measure spread under these plans; this method has a bias that they do not include."
-        )
-    for note in estimate.notes:
+    bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
+    for note in (bias, *estimate.notes) if estimate.biased else estimate.notes:
         console.print(note)
 
 
