@@ -79,7 +79,7 @@ def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0
 def later_plan(first: Plan, fill: AnyFill) -> Plan:
     """The second plan of a campaign with a made-up fill."""
     learned = Learned((LearnedFrom(first.digest, "0" * 64, 100),))
-    return first.next(one_pivot(len(first.schema.attributes), fill), learned)
+    return first.next(one_pivot(first.schema.sizes, Fraction(first.epsilon), fill), learned)
 
 
 def fill_of(mechanism: MechanismName, sizes: Sequence[int], seed: int = 0) -> AnyFill | None:
@@ -216,8 +216,27 @@ class Subsets:
         return inside * self.same + (self.outputs - inside) * self.other
 
     @property
+    def inside(self) -> int:
+        return int(self.sets.shape[1])
+
+    @property
+    def meet(self) -> int:
+        return int((self._members[0] & self._members[1]).sum())
+
+    @property
     def scale(self) -> None:
         return None
+
+    def holder_counts(self) -> Integers:
+        return np.asarray(self._members.sum(axis=0))
+
+    def support(self, reported: Distribution) -> Distribution:
+        summed: Distribution = reported @ self._members.T.astype(reported.dtype)
+        return summed
+
+    def represent(self, given: Codes, source: Source) -> Codes:
+        chosen: Codes = self._order[given, Uniform(self.inside).draw(given, source)]
+        return chosen
 
     @property
     def ratio(self) -> Fraction:

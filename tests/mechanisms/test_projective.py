@@ -55,7 +55,9 @@ def test_the_budget_is_kept_exactly_and_nearly_used(order: int, dimension: int, 
     ratios = [max(column) / min(column) for column in zip(*law, strict=True)]
     assert max(ratios) <= channel.ratio <= exp_below(epsilon)
     assert channel.ratio >= exp_below(epsilon * Fraction(9_999, 10_000))
-    exact = channel.push(np.array([[Fraction(int(x == own)) for own in range(size)] for x in range(size)], dtype=object))
+    exact = channel.push(
+        np.array([[Fraction(int(x == own)) for own in range(size)] for x in range(size)], dtype=object)
+    )
     assert exact.tolist() == law
     for output in range(channel.outputs):
         assert list(channel.holders(output)) == [x for x in range(size) if law[x][output] == max(law[x])]

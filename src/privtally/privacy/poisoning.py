@@ -43,7 +43,7 @@ def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) ->
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
-    if not part.linear:
+    if not part.linear or part.sizes != part.answers:
         return [None] * len(frequencies)
     inverse = inverse_of(part)
     honest = inverse.forward(frequencies)

@@ -155,7 +155,8 @@ class _Mixture:
             return Fraction(1, size)
         if self.kind == "row":
             labels = enumerate(self.fill["rows"][other])
-            return sum(Fraction(chance) for label, chance in labels if channel.holds(label, code)) / channel.inside
+            belonging = (Fraction(chance) for label, chance in labels if channel.holds(label, code))
+            return sum(belonging, start=Fraction(0)) / channel.inside
         if self.kind == "copy":
             copied = Fraction(self.fill["probability"][branch[0]][other])
             return copied if report[branch[0]] == code else (1 - copied) / (size - 1)
@@ -212,13 +213,10 @@ class _Response:
                 sum(self.order**power for power in range(top)) for top in (self.dimension, self.dimension - 1)
             )
             require(self.outputs >= size, "a geometry has too few points")
-        with localcontext() as context:
-            context.prec = 150
-            power = (Decimal(budget.numerator) / Decimal(budget.denominator)).exp()
-            slack = Decimal(10) ** -120
-            everything = self.inside * power + self.outputs - self.inside
-            self.other = _sure_floor(Decimal(WORDS) / everything, slack)
-            self.same = _sure_floor(power * self.other, slack)
+        with localcontext(prec=150):
+            power = exp_of(budget)
+            self.other = _sure_floor(WORDS / (self.inside * power + self.outputs - self.inside))
+            self.same = _sure_floor(power * self.other)
         self.total = self.inside * self.same + (self.outputs - self.inside) * self.other
 
     def holds(self, label: int, code: int) -> bool:
@@ -237,6 +235,11 @@ class _Response:
                 return [0] * zeros + [1, *digits]
             number -= self.order**behind
         raise IndexError
+
+
+def exp_of(power: Fraction) -> Decimal:
+    """The exponential function of a rational, in the precision of the context."""
+    return (Decimal(power.numerator) / Decimal(power.denominator)).exp()
 
 
 def _sure_floor(value: Decimal) -> int:

@@ -15,7 +15,6 @@ from privtally.collector.estimate.prior import Noise, Prior, prior
 from privtally.collector.estimate.sparse import shrink
 from privtally.exact.arrays import Floats
 
-
 MANY_LABELS = 300
 """An attribute with more labels, which no other one has, is shrunk label by label: most of its labels may be rare."""
 

@@ -21,7 +21,6 @@ from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats, Integers
 from privtally.mechanisms import Part
-from privtally.mechanisms.fills import Fill
 
 Score = tuple[Floats, Floats]
 """The gradient of the log-likelihood, and the information (minus its second derivative, on average or as seen)."""
