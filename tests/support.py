@@ -22,6 +22,7 @@ from privtally.exact.probability import nearest_distribution, nearest_probabilit
 from privtally.exact.source import WORD, Source, Words, words_below
 from privtally.mechanisms import NAMED, Law, Mechanism, Part, PartPlan, build
 from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.filling import Uniform
 from privtally.mechanisms.fills import (
     AnyFill,
     CopyFill,
