@@ -314,7 +314,7 @@ EXTENSIONS: dict[str, Callable[[float], Mechanism]] = {
     "lines, uniform": lines(1, UniformFill()),
     "lines, silent": lines(1, SilentFill()),
     "lines, table": lines(1, _tables((7, 3), 1), labels=5),
-    "lines, row": lines(1, _rows_of((7, 3)), labels=5),
+    "lines, row": lines(1, _rows_of((5, 3)), labels=5),
     "lines, two pivots, silent": lines(2, SilentFill(), labels=3),
     "lines, two pivots, uniform": lines(2, UniformFill(), labels=3),
     "lines, two pivots, table": lines(2, _tables((7, 3, 4), 2), labels=3),

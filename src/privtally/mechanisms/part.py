@@ -153,12 +153,16 @@ class Part:
             reported.append(total / branches)
         return reported
 
-    def observe(self, joint: Joint) -> list[Distribution]:
-        """For each attribute the share of reports in each label's set, among those that are not silent about it."""
+    def reported(self, joint: Joint) -> list[Distribution]:
+        """The distribution of each attribute's codes among reports that are not silent about it."""
         reported = self.expect(joint)
         if self.silent:
             reported = [own[..., :-1] * len(self.attributes) / self.pivots for own in reported]
-        return [channel.support(own) for channel, own in zip(self.asked, reported, strict=True)]
+        return reported
+
+    def observe(self, joint: Joint) -> list[Distribution]:
+        """For each attribute the share of reports in each label's set, among those that are not silent about it."""
+        return [channel.support(own) for channel, own in zip(self.asked, self.reported(joint), strict=True)]
 
     def scales(self) -> Floats | None:
         """Λ with observed_j = Σ_s Λ[j, s] · true_s + a constant, where every channel has that form; else None."""

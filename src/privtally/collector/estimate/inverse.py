@@ -46,9 +46,12 @@ class ByLabel:
         return _mapped(self.scales, frequencies, uniform, self.start)
 
     def back(self, own: int) -> list[Floats]:
-        """For each attribute the matrix (own label, its code): what an observed code adds to a frequency."""
+        """For each attribute the matrix (own label, its label): what an observed share adds to a frequency."""
         sizes = [len(start) for start in self.start]
-        return [weight * np.eye(sizes[own], size) for weight, size in zip(self.weights[own], sizes, strict=True)]
+        return [
+            weight * np.eye(sizes[own], size) if weight else np.broadcast_to(0.0, (sizes[own], size))
+            for weight, size in zip(self.weights[own], sizes, strict=True)
+        ]
 
 
 def _mapped(
