@@ -34,7 +34,7 @@ from privtally.mechanisms.fills import (
     UniformFill,
     table_places,
 )
-from privtally.mechanisms.named import RandomizedResponse, one_pivot
+from privtally.mechanisms.named import AnyChannel, ProjectiveResponse, RandomizedResponse, one_pivot
 from privtally.names import MechanismName
 from privtally.schema import Schema, code_type
 
@@ -172,7 +172,30 @@ def _rows_of(sizes: Sequence[int]) -> RowFill:
     return RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes))
 
 
+PLANE: tuple[AnyChannel, ...] = (ProjectiveResponse(2, 3),)
+"""The channel for large domains at its smallest: seven codes for at most seven labels."""
+LABELS: tuple[AnyChannel, ...] = (RandomizedResponse(),)
+LARGE = (5, 3)
+
+
+def large(fill: AnyFill) -> Plans:
+    """One of two attributes asked, the first through the channel for large domains."""
+    return (PartPlan((0, 1), 1, PLANE + LABELS, fill),), LARGE
+
+
 EXTENDED_PLANS: dict[str, Plans] = {
+    "large, silent": large(SilentFill()),
+    "large, uniform": large(UniformFill()),
+    "large, row": large(_rows_of(LARGE)),
+    "large, copy": ((PartPlan((0, 1), 1, PLANE * 2, CopyFill(((1.0, 0.75), (0.25, 1.0)))),), (4, 4)),
+    "large, each alone": ((PartPlan((0,), 1, PLANE), PartPlan((1,), 1, LABELS)), LARGE),
+    "large, groups": (
+        (
+            PartPlan((2, 0), 1, PLANE * 2, CopyFill(((1.0, 0.5), (0.125, 1.0)))),
+            PartPlan((1, 3), 1, LABELS * 2, UniformFill()),
+        ),
+        (4, 2, 4, 2),
+    ),
     "groups, uniform": grouped(UniformFill(), UniformFill()),
     "groups, copy": grouped(CopyFill(((1.0, 0.75), (0.25, 1.0))), CopyFill(((1.0, 0.125), (0.5, 1.0)))),
     "groups, table": grouped(_tables((3, 3), 1), _tables((2, 2), 1)),

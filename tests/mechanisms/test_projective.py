@@ -9,7 +9,8 @@ import pytest
 from privtally.errors import PlanError
 from privtally.lab.seed import seeded
 from privtally.mechanisms.channel import largest_and_smallest
-from privtally.mechanisms.projective import Geometry, Projective, best_geometry, projective_response
+from privtally.mechanisms.geometry import Geometry
+from privtally.mechanisms.projective import Projective, best_geometry, projective_response
 from tests.support import Scripted, exp_below
 
 SPACES = [(2, 3, 5), (2, 3, 7), (3, 3, 7), (2, 4, 11), (3, 4, 9), (5, 3, 31)]
@@ -22,7 +23,7 @@ def channel_of(order: int, dimension: int, size: int, epsilon: Fraction = Fracti
 
 def incidence(geometry: Geometry) -> np.ndarray:
     vectors = geometry.vectors(np.arange(geometry.points))
-    return vectors @ vectors.T % geometry.order == 0
+    return np.asarray(vectors @ vectors.T % geometry.order == 0)
 
 
 @pytest.mark.parametrize(("order", "dimension", "_size"), SPACES)

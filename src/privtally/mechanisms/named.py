@@ -12,9 +12,10 @@ import msgspec
 from privtally.errors import PlanError
 from privtally.mechanisms.channel import Asked, randomized_response
 from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, SilentFill, TableFill, UniformFill
+from privtally.mechanisms.geometry import Geometry, is_geometry
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.part import Part
-from privtally.mechanisms.projective import Geometry, best_geometry, is_geometry, projective_response
+from privtally.mechanisms.projective import best_geometry, projective_response
 from privtally.names import MechanismName
 
 
