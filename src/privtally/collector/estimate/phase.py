@@ -121,6 +121,8 @@ def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Obse
 def _shared_spread(counts: Counts, part: Part, one: int, two: int, spreads: Sequence[Floats]) -> tuple[Floats, bool]:
     """The covariance of two attributes' frequencies of the same label; a bound on its size if nothing keeps it."""
     own, other = part.attributes[one], part.attributes[two]
+    if part.asked[one].inside > 1 and (min(own, other), max(own, other)) in counts.pair_tables:
+        return np.diag(_covariance(counts, (own, part.asked[one]), (other, part.asked[two]))), False
     agreements = counts.agreements(own, other) if part.asked[one].inside == 1 else None
     if agreements is None:
         return np.sqrt(spreads[one] * spreads[two]), True
