@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import Any, Self
 
@@ -55,7 +56,7 @@ def plan_of(mechanism: MechanismName) -> Plan:
     if kind is None:
         return first
     learned = Learned((LearnedFrom(first.digest, "0" * 64, 1),))
-    return first.next(one_pivot(ATTRIBUTES, fills[kind]), learned)
+    return first.next(one_pivot(schema.sizes, Fraction(1), fills[kind]), learned)
 
 
 def plain_spl(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:

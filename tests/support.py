@@ -22,6 +22,7 @@ from privtally.exact.probability import nearest_distribution, nearest_probabilit
 from privtally.exact.source import WORD, Source, Words, words_below
 from privtally.mechanisms import NAMED, Law, Mechanism, Part, PartPlan, build
 from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.filling import Uniform
 from privtally.mechanisms.fills import (
     AnyFill,
     CopyFill,
@@ -33,7 +34,7 @@ from privtally.mechanisms.fills import (
     UniformFill,
     table_places,
 )
-from privtally.mechanisms.named import RandomizedResponse, one_pivot
+from privtally.mechanisms.named import AnyChannel, ProjectiveResponse, RandomizedResponse, one_pivot
 from privtally.names import MechanismName
 from privtally.schema import Schema, code_type
 
@@ -79,7 +80,7 @@ def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0
 def later_plan(first: Plan, fill: AnyFill) -> Plan:
     """The second plan of a campaign with a made-up fill."""
     learned = Learned((LearnedFrom(first.digest, "0" * 64, 100),))
-    return first.next(one_pivot(len(first.schema.attributes), fill), learned)
+    return first.next(one_pivot(first.schema.sizes, Fraction(first.epsilon), fill), learned)
 
 
 def fill_of(mechanism: MechanismName, sizes: Sequence[int], seed: int = 0) -> AnyFill | None:
@@ -171,7 +172,30 @@ def _rows_of(sizes: Sequence[int]) -> RowFill:
     return RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes))
 
 
+PLANE: tuple[AnyChannel, ...] = (ProjectiveResponse(2, 3),)
+"""The channel for large domains at its smallest: seven codes for at most seven labels."""
+LABELS: tuple[AnyChannel, ...] = (RandomizedResponse(),)
+LARGE = (5, 3)
+
+
+def large(fill: AnyFill) -> Plans:
+    """One of two attributes asked, the first through the channel for large domains."""
+    return (PartPlan((0, 1), 1, PLANE + LABELS, fill),), LARGE
+
+
 EXTENDED_PLANS: dict[str, Plans] = {
+    "large, silent": large(SilentFill()),
+    "large, uniform": large(UniformFill()),
+    "large, row": large(_rows_of(LARGE)),
+    "large, copy": ((PartPlan((0, 1), 1, PLANE * 2, CopyFill(((1.0, 0.75), (0.25, 1.0)))),), (4, 4)),
+    "large, each alone": ((PartPlan((0,), 1, PLANE), PartPlan((1,), 1, LABELS)), LARGE),
+    "large, groups": (
+        (
+            PartPlan((2, 0), 1, PLANE * 2, CopyFill(((1.0, 0.5), (0.125, 1.0)))),
+            PartPlan((1, 3), 1, LABELS * 2, UniformFill()),
+        ),
+        (4, 2, 4, 2),
+    ),
     "groups, uniform": grouped(UniformFill(), UniformFill()),
     "groups, copy": grouped(CopyFill(((1.0, 0.75), (0.25, 1.0))), CopyFill(((1.0, 0.125), (0.5, 1.0)))),
     "groups, table": grouped(_tables((3, 3), 1), _tables((2, 2), 1)),
@@ -216,8 +240,27 @@ class Subsets:
         return inside * self.same + (self.outputs - inside) * self.other
 
     @property
+    def inside(self) -> int:
+        return int(self.sets.shape[1])
+
+    @property
+    def meet(self) -> int:
+        return int((self._members[0] & self._members[1]).sum())
+
+    @property
     def scale(self) -> None:
         return None
+
+    def holder_counts(self) -> Integers:
+        return np.asarray(self._members.sum(axis=0))
+
+    def support(self, reported: Distribution) -> Distribution:
+        summed: Distribution = reported @ self._members.T.astype(reported.dtype)
+        return summed
+
+    def represent(self, given: Codes, source: Source) -> Codes:
+        chosen: Codes = self._order[given, Uniform(self.inside).draw(given, source)]
+        return chosen
 
     @property
     def ratio(self) -> Fraction:
@@ -294,7 +337,7 @@ EXTENSIONS: dict[str, Callable[[float], Mechanism]] = {
     "lines, uniform": lines(1, UniformFill()),
     "lines, silent": lines(1, SilentFill()),
     "lines, table": lines(1, _tables((7, 3), 1), labels=5),
-    "lines, row": lines(1, _rows_of((7, 3)), labels=5),
+    "lines, row": lines(1, _rows_of((5, 3)), labels=5),
     "lines, two pivots, silent": lines(2, SilentFill(), labels=3),
     "lines, two pivots, uniform": lines(2, UniformFill(), labels=3),
     "lines, two pivots, table": lines(2, _tables((7, 3, 4), 2), labels=3),

@@ -47,7 +47,7 @@ def test_the_way_back_undoes_the_way_there(name: str) -> None:
     observed = part.observe(independent(frequencies))
     for found, expected in zip(inverse.forward(frequencies), observed, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert [len(start) for start in inverse.start] == list(part.answers)
+    assert [len(start) for start in inverse.start] == list(part.sizes)
     assert all(inverse.known)
     for found, true in zip(inverse.apply(observed), frequencies, strict=True):
         np.testing.assert_allclose(found, true, atol=1e-9)
@@ -58,7 +58,7 @@ def test_back_is_the_matrix_of_apply(name: str) -> None:
     part = PARTS[name]
     inverse = inverse_of(part)
     made_up = np.random.default_rng(5)
-    observed = [made_up.dirichlet(np.ones(codes)) for codes in part.answers]
+    observed = [made_up.dirichlet(np.ones(size)) for size in part.sizes]
     for own, found in enumerate(inverse.apply(observed)):
         moves = [
             back @ (seen - start) for back, seen, start in zip(inverse.back(own), observed, inverse.start, strict=True)
@@ -143,12 +143,13 @@ def test_several_hidden_pivots_with_tables_are_refused() -> None:
         inverse_of(plan.sampler.parts[0])
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", [name for name in PARTS if all(one.inside == 1 for one in PARTS[name].asked)])
 def test_the_operator_keeps_every_attributes_sum(name: str) -> None:
+    """Where each label is one code: a code that belongs to several labels is observed several times."""
     part = PARTS[name]
     operator = operator_of(part)
     uniform = np.concatenate([np.full(size, 1 / size) for size in part.sizes])
-    ends = np.cumsum(part.answers)[:-1]
+    ends = np.cumsum(part.sizes)[:-1]
     assert [own.sum() for own in np.split(operator @ uniform, ends)] == pytest.approx([1.0] * len(part.sizes))
     moved = np.split(operator @ zero_sum_basis(part.sizes), ends)
     assert max(np.abs(own.sum(axis=0)).max() for own in moved) < 1e-12

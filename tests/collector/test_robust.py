@@ -83,7 +83,8 @@ def test_too_many_kinds_of_reports_are_not_analysed() -> None:
     assert copy_information(PROBABILITIES, 40, 12) is None
     first = design(schema_of((12,) * 40), 1.0, "corr-rr")
     second = learn([(first, count(first, np.zeros((40, 40), dtype=np.uint8)))])
-    assert learned_copies(second)[0][1] == nearest_probability(1 / 12)
+    codes = second.sampler.parts[0].asked[0].outputs
+    assert learned_copies(second)[0][1] == nearest_probability(1 / codes)
     assert pivot_guess_of(second) == 1 / 40
 
 

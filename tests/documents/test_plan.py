@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ def test_a_campaign_that_learns_starts_with_every_attribute_alone(mechanism: Mec
     assert (plan.phase, plan.mechanism, plan.answers) == (1, mechanism, 1)
     assert plan.campaign is None
     assert plan.campaign_id == plan.digest
-    assert (plan.parts == each_alone(2)) == (mechanism == "spl" or mechanism in LEARNING)
+    assert (plan.parts == each_alone(plan.schema.sizes, Fraction(1))) == (mechanism == "spl" or mechanism in LEARNING)
 
 
 def test_the_total_budget_is_that_of_all_answers() -> None:

@@ -4,6 +4,7 @@
 """
 
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def plans_of(kind: str) -> list[Plan]:
         return [first]
     _, counts = collected(first, 4)[1]
     learned = Learned((LearnedFrom(first.digest, counts.digest, counts.reports),), people=60)
-    return [first, first.next(one_pivot(2, fill), learned)]
+    return [first, first.next(one_pivot(first.schema.sizes, Fraction(first.epsilon), fill), learned)]
 
 
 def collected(plan: Plan, seed: int) -> tuple[Reports, Phase]:

@@ -11,12 +11,13 @@ import numpy as np
 
 from privtally.documents.plan import Plan
 from privtally.lab.seed import seeded
-from privtally.mechanisms import Law
+from privtally.mechanisms import Law, projective
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
 from privtally.mechanisms.channel import Channel, Keep
 from privtally.mechanisms.filling import Uniform
 from privtally.mechanisms.fills import CopyFill, TableFill
+from privtally.mechanisms.geometry import Geometry
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.law.test_sampler import assert_exact_shares
@@ -34,7 +35,9 @@ from tests.support import (
 )
 
 GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
+LARGE, LARGE_COPY, LARGE_ROW = "large, uniform", "large, copy", "large, row"
 PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
+BEYOND = (GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS, LARGE, LARGE_COPY, LARGE_ROW)
 RECORDS = {2: (2, 0), 3: (1, 2, 0), 4: (2, 0, 0, 1)}
 """A record for each number of attributes, its codes not all the same."""
 
@@ -138,11 +141,15 @@ CHECKS: dict[str, Callable[[], None]] = {
     "words of subsets": words_of(
         (lambda: subsets(Fraction(1), FANO, 7), 7), (lambda: subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2)
     ),
+    "words of large domains": words_of(
+        (lambda: projective.projective_response(Fraction(1), 6, Geometry(2, 3)), 6),
+        (lambda: projective.projective_response(Fraction(2), 9, Geometry(3, 3)), 9),
+    ),
     "meaning of copies": meaning_of_copies,
     "meaning of tables": meaning_of_tables,
     "law of subsets": law_of_subsets,
     "reports of subsets": reports_of_subsets,
-    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS)},
-    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS)},
-    **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS)},
+    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE)},
+    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE)},
+    **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, *BEYOND)},
 }

@@ -68,10 +68,9 @@ def joint_of(mechanism: Mechanism, shares: dict[tuple[int, ...], Fraction]) -> J
 def test_what_is_observed_leaves_silence_out(name: str) -> None:
     for part in EXTENSIONS[name](1.0).parts:
         joint = independent([unit(0, size) for size in part.sizes])
-        for seen, own, answers in zip(part.observe(joint), part.expect(joint), part.answers, strict=True):
-            assert sum(seen) == 1
-            assert list(seen * part.answer_share) == list(own[:answers])
-            assert sum(own[:answers]) == part.answer_share
+        for seen, own, channel in zip(part.observe(joint), part.expect(joint), part.asked, strict=True):
+            assert list(seen * part.answer_share) == list(channel.support(own[: channel.outputs]))
+            assert sum(own[: channel.outputs]) == part.answer_share
 
 
 SCALED = ["groups, uniform", "groups, copy", "groups, silent", "two pivots, silent", "two pivots, row"]

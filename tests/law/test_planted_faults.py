@@ -12,12 +12,14 @@ import pytest
 
 from privtally.documents import plan as plans
 from privtally.exact.source import WORD, Source, words_below
-from privtally.mechanisms import Mechanism, Part, PartPlan, fills, named
+from privtally.mechanisms import Mechanism, Part, PartPlan, fills, named, projective
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
 from privtally.mechanisms.channel import Keep
-from privtally.mechanisms.filling import Rows, Uniform
-from tests.law.checks import CHECKS, GROUPS, PIVOTS, SILENT_GROUPS, SILENT_PIVOTS
+from privtally.mechanisms.filling import InSet, Rows, Uniform
+from privtally.mechanisms.geometry import Geometry
+from privtally.mechanisms.projective import Projective
+from tests.law.checks import CHECKS, GROUPS, LARGE, LARGE_COPY, LARGE_ROW, PIVOTS, SILENT_GROUPS, SILENT_PIVOTS
 from tests.support import Subsets
 
 Codes = np.ndarray
@@ -217,6 +219,30 @@ def put_weights(change: Callable[[int, int], tuple[int, int]]) -> Plant:
     return put(named, "randomized_response", planted)
 
 
+def put_plane_weights(change: Callable[[int, int], tuple[int, int]]) -> Plant:
+    honest = projective.projective_response.__wrapped__
+
+    def planted(epsilon: Fraction, size: int, geometry: Geometry) -> Projective:
+        found = honest(epsilon, size, geometry)
+        return Projective(size, geometry, *change(found.same, found.other))
+
+    return put(named, "projective_response", planted)
+
+
+honest_codes = Projective._codes
+
+
+def plane_with(
+    change: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> Any:
+    """Projective._codes for other labels, or for other places inside or outside the label's hyperplane."""
+
+    def codes(self: Projective, given: np.ndarray, places: np.ndarray, outside: np.ndarray) -> np.ndarray:
+        return honest_codes(self, *change(given, places, outside))
+
+    return codes
+
+
 honest_copying = fillings.copying
 
 FAULTS: dict[str, tuple[Plant, str]] = {
@@ -268,6 +294,11 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "all codes alike": (put(Subsets, "draw", subsets_with(lambda s, w: (w // np.uint64(s.total // s.outputs)).astype(np.int64))), "words of subsets"),
     "codes outside the set one place off": (put(Subsets, "draw", subsets_with(lambda s, w: np.where(right_places(s, w) >= s.sets.shape[1], right_places(s, w) + 1, right_places(s, w)))), "words of subsets"),
     "a total that forgets the other codes": (put(Subsets, "total", property(lambda self: int(self.sets.shape[1]) * self.same)), "law of subsets"),
+    "one too much weight inside a hyperplane": (put_plane_weights(lambda same, other: (same // 2 + 1, other // 2)), f"privacy of {LARGE}"),
+    "half the budget for a hyperplane": (put_plane_weights(lambda same, other: (other + (same - other) // 2, other)), f"budget of {LARGE}"),
+    "codes of the hyperplane alone": (put(Projective, "_codes", plane_with(lambda label, place, outside: (label, place % 3, outside & False))), "words of large domains"),
+    "the next label's hyperplane": (put(Projective, "_codes", plane_with(lambda label, place, outside: ((label + 1) % 4, place, outside))), f"reports of {LARGE_COPY}"),
+    "labels for codes in fills": (put(InSet, "draw", lambda self, given, source: self.labels.draw(given, source)), f"reports of {LARGE_ROW}"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
 }  # fmt: skip
 """What is planted, and the check that must catch it."""
@@ -277,6 +308,8 @@ HARMLESS: dict[str, Plant] = {
     "randomized response": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(s.other)))),
     "tables": put(Rows, "draw", rows_with("right")),
     "subsets": put(Subsets, "draw", subsets_with(right_places)),
+    "hyperplanes": put(Projective, "_codes", plane_with(lambda label, place, outside: (label, place, outside))),
+    "weights of hyperplanes": put_plane_weights(lambda same, other: (same, other)),
     "branches": put(Part, "draw", draw_with(branch_draw=branch_with())),
     "budgets": put_build(lambda _part, parts: Fraction(1, parts)),
     "weights": put_weights(lambda same, other: (same, other)),

@@ -118,8 +118,15 @@ def test_up_to_the_share_honest_people_would_leave_the_same_counts(plan: Plan) -
         for effect in (effects[own] for own in part.attributes):
             assert effect is not None
             share = effect.hidden_below
+            supported = [each.support(made_up) for each, made_up in zip(part.asked, effect.reports, strict=True)]
+            imitated = inverse_of(part).apply(supported)
+            if part.sizes != part.answers:
+                # More codes than labels: honest people's codes follow from their labels, the best ones do not.
+                assert share == 0
+                codes = zip(part.reported(independent(imitated)), effect.reports, strict=True)
+                assert max(np.abs(one - two).max() for one, two in codes) > 0.01
+                continue
             assert 0 < share < 1
-            imitated = inverse_of(part).apply(effect.reports)
             others = [(1 - share) * f + share * g for f, g in zip(frequencies, imitated, strict=True)]
             assert min(f.min() for f in others) == pytest.approx(0, abs=1e-9)
             more = [(1 - 1.01 * share) * f + 1.01 * share * g for f, g in zip(frequencies, imitated, strict=True)]
@@ -137,7 +144,7 @@ def test_no_report_does_more(mechanism: MechanismName, sizes: tuple[int, ...]) -
     frequencies = frequencies_of(sizes)
     added = [
         invert(plan, count(plan, np.array([report], dtype=np.uint8))).frequencies
-        for report in product(*map(range, sizes))
+        for report in product(*map(range, plan.sampler.outputs))
     ]
     most = [max(abs(each[own] - frequencies[own]).max() for each in added) for own in range(len(sizes))]
     for effect, pull in zip(poison(plan.sampler, frequencies, COLLUDERS), most, strict=True):
@@ -185,7 +192,7 @@ def test_reports_that_no_frequencies_give_are_never_hidden() -> None:
     assert effect.reports[0] == pytest.approx(effect.reports[1])
 
 
-@pytest.mark.parametrize("sizes", [(3, 3), (2, 4, 6)])
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 3, 4)])
 def test_parts_of_one_attribute_have_a_closed_form(sizes: tuple[int, ...]) -> None:
     """A made-up report adds 1/k + (1 − 1/k)/λ to its label; among uniform answers a share of λ stays hidden."""
     plan = first_plan(sizes)

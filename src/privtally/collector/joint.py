@@ -15,6 +15,7 @@ from privtally.collector.simplex import project_to_simplex
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import Part
+from privtally.mechanisms.channel import Asked
 
 _TRACE_OF_INDEPENDENCE = 1e-6
 _ROUNDS, _CLOSE_ENOUGH = 500, 1e-10
@@ -67,7 +68,7 @@ def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
     reports = int(table.sum())
     if not reports:
         return None
-    back = [_undoing(Part((0,), 1, (channel,))) for channel in channels]
+    back = [_undoing(channel) for channel in channels]
     # One imaginary report, spread evenly, keeps every variance above zero.
     smooth = (table + 1 / table.size) / (reports + 1)
     mean = back[0] @ smooth @ back[1].T
@@ -75,12 +76,12 @@ def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
     return JointTable(back[0] @ (table / reports) @ back[1].T, variances, reports)
 
 
-def _undoing(part: Part) -> Floats:
-    """The matrix that takes observed frequencies of a single attribute, which sum to 1, to true ones."""
-    inverse = inverse_of(part)
+def _undoing(channel: Asked) -> Floats:
+    """The matrix that takes the frequencies of an attribute's private codes, which sum to 1, to true ones."""
+    inverse = inverse_of(Part((0,), 1, (channel,)))
     (back,) = inverse.back(0)
-    matrix: Floats = back + (1 / part.sizes[0] - back @ inverse.start[0])[:, None]
-    return matrix
+    matrix: Floats = back @ channel.support(np.eye(channel.outputs)).T
+    return matrix + (1 / channel.inputs - back @ inverse.start[0])[:, None]
 
 
 def fitted(table: Floats, first: Floats, second: Floats) -> Floats:

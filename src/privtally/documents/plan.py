@@ -161,13 +161,14 @@ def design(
         epsilon = float(epsilon)
     except OverflowError:
         epsilon = math.inf
+    check_epsilon(epsilon)
     return Plan(
         schema=schema,
         epsilon=epsilon,
         mechanism=mechanism,
         phase=1,
         answers=answers,
-        parts=NAMED[mechanism].first(schema.sizes),
+        parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon)),
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from privtally.errors import PlanError
-from privtally.exact.arrays import Codes, Distribution
+from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.exponential import at_most_exp, floor_of
 from privtally.exact.source import WORD, Source, words_below
 from privtally.schema import code_type
@@ -47,7 +47,9 @@ class Asked(Channel, Protocol):
     """A channel that sees the record: a set of output codes belongs to each of its `inputs`.
 
     A code of the input's set has the weight `same`, every other code the weight `other`; the weights of all codes have
-    the same `total` for every input.
+    the same `total` for every input. A set has `inside` codes, and the sets of two inputs share `meet` of them. Its
+    `scale` is λ where the share of reports with a code of an input's set is λ times the input's frequency plus a
+    constant.
     """
 
     @property
@@ -63,11 +65,26 @@ class Asked(Channel, Protocol):
     def total(self) -> int: ...
 
     @property
+    def inside(self) -> int: ...
+
+    @property
+    def meet(self) -> int: ...
+
+    @property
     def ratio(self) -> Fraction:
         """The largest likelihood ratio between two inputs (e to the realised budget)."""
 
     def holders(self, output: int) -> Sequence[int]:
         """The inputs to whose set an output code belongs."""
+
+    def holder_counts(self) -> Integers:
+        """For each output code, to how many inputs' sets it belongs."""
+
+    def support(self, reported: Distribution) -> Distribution:
+        """For each input the sum over its set of what is reported of each output code (along the last axis)."""
+
+    def represent(self, given: Codes, source: Source) -> Codes:
+        """A code of each input's set, every one with the same probability: the input itself where that is its set."""
 
 
 def largest_and_smallest(channel: Asked, output: int) -> tuple[int, int]:
@@ -110,8 +127,25 @@ class Keep:
     def ratio(self) -> Fraction:
         return Fraction(self.same, self.other)
 
+    @property
+    def inside(self) -> int:
+        return 1
+
+    @property
+    def meet(self) -> int:
+        return 0
+
     def holders(self, output: int) -> Sequence[int]:
         return (output,)
+
+    def holder_counts(self) -> Integers:
+        return np.ones(self.size, dtype=np.int64)
+
+    def support(self, reported: Distribution) -> Distribution:
+        return reported
+
+    def represent(self, given: Codes, source: Source) -> Codes:  # noqa: ARG002  # others need it
+        return given
 
     def probability(self, given: int, output: int) -> Fraction:
         return Fraction(self.same if given == output else self.other, self.total)

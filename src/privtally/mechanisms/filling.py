@@ -11,7 +11,7 @@ from privtally.errors import PlanError
 from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.probability import PROBABILITY_UNIT, whole_parts
 from privtally.exact.source import WORD, Source, words_below
-from privtally.mechanisms.channel import Keep
+from privtally.mechanisms.channel import Asked, Keep
 from privtally.schema import code_type
 
 
@@ -84,6 +84,42 @@ class Rows:
     def _edges(self) -> Integers:
         """Where each cell ends on the line."""
         return np.cumsum(self.weights.ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class InSet:
+    """A label from one row of weights, then a code of the label's set in another channel, each with equal chance."""
+
+    labels: Rows
+    asked: Asked
+
+    @property
+    def outputs(self) -> int:
+        return self.asked.outputs
+
+    @property
+    def scale(self) -> Fraction:
+        return Fraction(0)
+
+    def probability(self, given: int, output: int) -> Fraction:
+        chances = (self.labels.probability(given, label) for label in self.asked.holders(output))
+        return sum(chances, start=Fraction(0)) / self.asked.inside
+
+    def push(self, distribution: Distribution) -> Distribution:
+        # With weight 1 inside and 0 outside the set, a channel's push would be this; what it adds outside is removed.
+        labels, asked = self.labels.push(distribution), self.asked
+        mass = labels.sum(axis=-1, keepdims=True)
+        members = (asked.push(labels) * asked.total - mass * asked.other) / (asked.same - asked.other)
+        pushed: Distribution = members / asked.inside
+        return pushed
+
+    def draw(self, given: Codes, source: Source) -> Codes:
+        return self.asked.represent(self.labels.draw(given, source), source)
+
+
+def as_codes(labels: Rows, asked: Asked) -> Rows | InSet:
+    """A channel to labels as one to the codes of an asked channel."""
+    return labels if asked.inside == 1 else InSet(labels, asked)
 
 
 def copying(probability: float, size: int) -> Keep:

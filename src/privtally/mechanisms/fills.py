@@ -14,8 +14,8 @@ import msgspec
 
 from privtally.errors import PlanError
 from privtally.exact.probability import whole_parts
-from privtally.mechanisms.channel import Channel
-from privtally.mechanisms.filling import Uniform, conditional, copying
+from privtally.mechanisms.channel import Asked, Channel
+from privtally.mechanisms.filling import Uniform, as_codes, conditional, copying
 
 MAX_TABLE_CELLS = 1_000_000
 """A plan carries tables of at most this many cells in all."""
@@ -35,18 +35,20 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Whether the report says "not asked" instead of a code."""
     even: ClassVar[bool] = False
     """Whether all codes that a fill can give have the same probability."""
+    by_label: ClassVar[bool] = False
+    """Whether the pivots' private codes must be labels."""
 
     @staticmethod
-    def check_sizes(outputs: Sequence[int], pivots: int) -> None:
-        """Refuse attributes, by their numbers of output codes, that this kind of fill does not take."""
+    def check_sizes(sizes: Sequence[int], pivots: int) -> None:
+        """Refuse attributes, by their numbers of labels, that this kind of fill does not take."""
 
-    def check(self, outputs: Sequence[int], pivots: int) -> None:
-        """Refuse a fill that does not fit attributes with these numbers of output codes, or is no exact law."""
+    def check(self, asked: Sequence[Asked], pivots: int) -> None:
+        """Refuse a fill that does not fit attributes with these channels, or is no exact law."""
 
-    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
         """The channel from the pivots' private codes, combined in lexicographic order, to the other attribute's code.
 
-        `outputs` are the numbers of output codes of the part's attributes when they are asked.
+        `asked` are the channels of the part's attributes when they are asked.
         """
         raise NotImplementedError
 
@@ -57,8 +59,8 @@ class UniformFill(Fill, frozen=True, tag="uniform"):
     title: ClassVar[str] = "drawn evenly from all labels"
     even: ClassVar[bool] = True
 
-    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
-        return Uniform(outputs[other])
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
+        return Uniform(asked[other].outputs)
 
 
 class RowFill(Fill, frozen=True, tag="row"):
@@ -67,14 +69,14 @@ class RowFill(Fill, frozen=True, tag="row"):
     title: ClassVar[str] = "drawn from priors that earlier phases taught"
     rows: tuple[Row, ...]
 
-    def check(self, outputs: Sequence[int], pivots: int) -> None:
-        if tuple(map(len, self.rows)) != tuple(outputs):
-            raise PlanError("a fill of rows must give one probability for each code of each attribute")
+    def check(self, asked: Sequence[Asked], pivots: int) -> None:
+        if [len(row) for row in self.rows] != [channel.inputs for channel in asked]:
+            raise PlanError("a fill of rows must give one probability for each label of each attribute")
         for row in self.rows:
             conditional([row])
 
-    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
-        return conditional([self.rows[other]])
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
+        return as_codes(conditional([self.rows[other]]), asked[other])
 
 
 class CopyFill(Fill, frozen=True, tag="copy"):
@@ -85,24 +87,24 @@ class CopyFill(Fill, frozen=True, tag="copy"):
     probability: tuple[Row, ...]
 
     @staticmethod
-    def check_sizes(outputs: Sequence[int], pivots: int) -> None:
-        if pivots != 1 or len(set(outputs)) > 1:
+    def check_sizes(sizes: Sequence[int], pivots: int) -> None:
+        if pivots != 1 or len(set(sizes)) > 1:
             raise PlanError(
                 "copies (corr-rr) need one pivot and the same number of labels in every attribute, "
-                f"here they have {', '.join(map(str, outputs))}; use cond-rr for unequal ones"
+                f"here they have {', '.join(map(str, sizes))}; use cond-rr for unequal ones"
             )
 
-    def check(self, outputs: Sequence[int], pivots: int) -> None:
-        self.check_sizes(outputs, pivots)
-        if len(self.probability) != len(outputs) or {len(row) for row in self.probability} != {len(outputs)}:
+    def check(self, asked: Sequence[Asked], pivots: int) -> None:
+        self.check_sizes([channel.outputs for channel in asked], pivots)
+        if len(self.probability) != len(asked) or {len(row) for row in self.probability} != {len(asked)}:
             raise PlanError("copy probabilities must have a row and a column for each attribute")
         if any(row[own] != 1 for own, row in enumerate(self.probability)):
             raise PlanError("copy probabilities must be 1 on the diagonal: an attribute agrees with itself")
         for probability in chain.from_iterable(self.probability):
             whole_parts(probability)
 
-    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
-        return copying(self.probability[pivots[0]][other], outputs[other])
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
+        return copying(self.probability[pivots[0]][other], asked[other].outputs)
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -118,29 +120,33 @@ class TableFill(Fill, frozen=True, tag="table", dict=True):
 
     title: ClassVar[str] = "drawn from tables given the chosen ones"
     conditional: ClassVar[bool] = True
+    by_label: ClassVar[bool] = True
     tables: tuple[Table, ...]
 
     @staticmethod
-    def check_sizes(outputs: Sequence[int], pivots: int) -> None:
-        places = table_places(len(outputs), pivots)
-        cells = sum(prod(outputs[pivot] for pivot in chosen) * outputs[other] for chosen, other in places)
+    def check_sizes(sizes: Sequence[int], pivots: int) -> None:
+        places = table_places(len(sizes), pivots)
+        cells = sum(prod(sizes[pivot] for pivot in chosen) * sizes[other] for chosen, other in places)
         if cells > MAX_TABLE_CELLS:
             raise PlanError(
                 f"tables of all attributes given the others would have {cells:,} cells for this schema, "
                 f"at most {MAX_TABLE_CELLS:,} are allowed; merge labels or use rs-rfd"
             )
 
-    def check(self, outputs: Sequence[int], pivots: int) -> None:
-        self.check_sizes(outputs, pivots)
-        if [(table.pivots, table.other) for table in self.tables] != list(table_places(len(outputs), pivots)):
+    def check(self, asked: Sequence[Asked], pivots: int) -> None:
+        sizes = [channel.inputs for channel in asked]
+        self.check_sizes(sizes, pivots)
+        if any(channel.outputs != channel.inputs for channel in asked):
+            raise PlanError("tables are given the private labels of pivots, which this channel does not report")
+        if [(table.pivots, table.other) for table in self.tables] != list(table_places(len(sizes), pivots)):
             raise PlanError("a fill needs one table for each choice of pivots and each other attribute, in order")
         for table in self.tables:
-            rows = prod(outputs[pivot] for pivot in table.pivots)
-            if len(table.rows) != rows or {len(row) for row in table.rows} != {outputs[table.other]}:
+            rows = prod(sizes[pivot] for pivot in table.pivots)
+            if len(table.rows) != rows or {len(row) for row in table.rows} != {sizes[table.other]}:
                 raise PlanError("a table needs a row for each combination of pivot codes, a column for each other code")
             conditional(table.rows)
 
-    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
         return conditional(self._rows[pivots, other])
 
     @cached_property
@@ -155,8 +161,8 @@ class SilentFill(Fill, frozen=True, tag="silent"):
     silent: ClassVar[bool] = True
     even: ClassVar[bool] = True
 
-    def channel(self, pivots: Places, other: int, outputs: Sequence[int]) -> Channel:
-        return conditional([(*(0.0,) * outputs[other], 1.0)])
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
+        return conditional([(*(0.0,) * asked[other].outputs, 1.0)])
 
 
 AnyFill = UniformFill | RowFill | CopyFill | TableFill | SilentFill

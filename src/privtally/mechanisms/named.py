@@ -13,8 +13,10 @@ import msgspec
 from privtally.errors import PlanError
 from privtally.mechanisms.channel import Asked, randomized_response
 from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, SilentFill, TableFill, UniformFill
+from privtally.mechanisms.geometry import Geometry, is_geometry
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.part import Part
+from privtally.mechanisms.projective import best_geometry, projective_response
 from privtally.names import MechanismName
 
 MOST_BRANCHES = 100_000
@@ -29,12 +31,36 @@ class RandomizedResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         return randomized_response(budget, size)
 
 
+class ProjectiveResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="pg"):
+    """Randomized response for many labels, by the geometry of vectors over a prime field."""
+
+    order: int
+    dimension: int
+
+    def __post_init__(self) -> None:
+        if not is_geometry(self.order, self.dimension):
+            raise PlanError(f"there is no geometry of {self.dimension} coordinates over {self.order} elements")
+
+    def channel(self, budget: Fraction, size: int) -> Asked:
+        """The channel with this budget on this many labels."""
+        return projective_response(budget, size, Geometry(self.order, self.dimension))
+
+
+AnyChannel = RandomizedResponse | ProjectiveResponse
+
+
+def best_channel(budget: Fraction, size: int) -> AnyChannel:
+    """The channel whose estimates vary least on this many labels with this budget."""
+    geometry = best_geometry(float(budget), size)
+    return RandomizedResponse() if geometry is None else ProjectiveResponse(geometry.order, geometry.dimension)
+
+
 class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part as a plan states it: its attributes, how many are asked, through which channels, and the fill."""
 
     attributes: tuple[int, ...]
     pivots: int
-    channels: tuple[RandomizedResponse, ...]
+    channels: tuple[AnyChannel, ...]
     fill: AnyFill | None = None
 
     def build(self, sizes: Sequence[int], budget: Fraction) -> Part:
@@ -54,7 +80,7 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             for channel, own in zip(self.channels, self.attributes, strict=True)
         )
         if self.fill is not None:
-            self.fill.check([channel.outputs for channel in asked], self.pivots)
+            self.fill.check(asked, self.pivots)
         return Part(self.attributes, self.pivots, asked, self.fill)
 
 
@@ -66,16 +92,20 @@ def build(parts: Sequence[PartPlan], sizes: Sequence[int], epsilon: Fraction) ->
     return mechanism
 
 
-def each_alone(attributes: int) -> tuple[PartPlan, ...]:
+def each_alone(sizes: Sequence[int], epsilon: Fraction) -> tuple[PartPlan, ...]:
     """SPL: every attribute is a part of its own."""
-    return tuple(PartPlan((own,), 1, (RandomizedResponse(),)) for own in range(attributes))
+    budget = epsilon / len(sizes)
+    return tuple(PartPlan((own,), 1, (best_channel(budget, size),)) for own, size in enumerate(sizes))
 
 
-def one_pivot(attributes: int, fill: AnyFill) -> tuple[PartPlan, ...]:
-    """All attributes in one part, of which one is asked; a single attribute needs no fill."""
-    if attributes == 1:
-        return each_alone(1)
-    return (PartPlan(tuple(range(attributes)), 1, (RandomizedResponse(),) * attributes, fill),)
+def one_pivot(
+    sizes: Sequence[int], epsilon: Fraction, fill: AnyFill, channels: tuple[AnyChannel, ...] | None = None
+) -> tuple[PartPlan, ...]:
+    """All attributes in one part, of which one is asked, through the best channels if none are given."""
+    if len(sizes) == 1:
+        return each_alone(sizes, epsilon)
+    best = tuple(RandomizedResponse() if fill.by_label else best_channel(epsilon, size) for size in sizes)
+    return (PartPlan(tuple(range(len(sizes))), 1, channels or best, fill),)
 
 
 @dataclass(frozen=True)
@@ -94,13 +124,13 @@ class Named:
         """Whether later phases are learned from the first."""
         return self.learned is not None
 
-    def first(self, sizes: Sequence[int]) -> tuple[PartPlan, ...]:
+    def first(self, sizes: Sequence[int], epsilon: Fraction) -> tuple[PartPlan, ...]:
         """The parts of a campaign's first phase; refused if the mechanism does not take these numbers of labels."""
         if self.learned is not None and len(sizes) < 2:
             raise PlanError("a mechanism that learns needs at least two attributes; use spl or smp for a single one")
         if self.learned is not None:
             self.learned.check_sizes(sizes, 1)
-        return each_alone(len(sizes)) if self.fill is None else one_pivot(len(sizes), self.fill)
+        return each_alone(sizes, epsilon) if self.fill is None else one_pivot(sizes, epsilon, self.fill)
 
 
 NAMED: dict[MechanismName, Named] = {

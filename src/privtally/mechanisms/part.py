@@ -94,7 +94,7 @@ class Part:
         """The channel that fills an attribute from the branch's private codes."""
         assert self.fill is not None
         if (branch, other) not in self._fillings:
-            self._fillings[branch, other] = self.fill.channel(branch, other, self.answers)
+            self._fillings[branch, other] = self.fill.channel(branch, other, self.asked)
         return self._fillings[branch, other]
 
     @cached_property
@@ -153,10 +153,16 @@ class Part:
             reported.append(total / branches)
         return reported
 
-    def observe(self, joint: Joint) -> list[Distribution]:
-        """The distribution of each attribute's codes among the reports that are not silent about it."""
+    def reported(self, joint: Joint) -> list[Distribution]:
+        """The distribution of each attribute's codes among reports that are not silent about it."""
         reported = self.expect(joint)
-        return [own[..., :-1] * len(self.attributes) / self.pivots for own in reported] if self.silent else reported
+        if self.silent:
+            reported = [own[..., :-1] * len(self.attributes) / self.pivots for own in reported]
+        return reported
+
+    def observe(self, joint: Joint) -> list[Distribution]:
+        """For each attribute the share of reports in each label's set, among those that are not silent about it."""
+        return [channel.support(own) for channel, own in zip(self.asked, self.reported(joint), strict=True)]
 
     def scales(self) -> Floats | None:
         """Λ with observed_j = Σ_s Λ[j, s] · true_s + a constant, where every channel has that form; else None."""

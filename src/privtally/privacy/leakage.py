@@ -60,7 +60,8 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     for part in mechanism.parts:
         own = [marginals[attribute] for attribute in part.attributes]
         hidden = part.fill is not None and not part.silent
-        if hidden and prod(part.answers) > MAX_REPORTS:
+        large = any(channel.inside > 1 and channel.inputs * channel.outputs > MAX_BITS_CELLS for channel in part.asked)
+        if large or (hidden and prod(part.answers) > MAX_REPORTS):
             return Leakage(None, blind, None, None)
         pivot_guess, guesses, found = (_hidden_part if hidden else _open_part)(part, own)
         named += [pivot_guess] if part in choosing else []

@@ -14,10 +14,12 @@ import numpy as np
 
 from privtally.collector.estimate.inverse import Inverse, inverse_of
 from privtally.exact.arrays import Floats
-from privtally.mechanisms import Mechanism, Part
+from privtally.mechanisms import Mechanism, Part, independent
 
 ROUNDING = 1e-9
 """Differences below this are the computer's."""
+MOST_CELLS = 4_000_000
+"""With more labels times codes in an attribute, what each code adds to each frequency is not computed."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,13 @@ class Poisoning:
     hidden_below: float
     """The share of colluders up to which the quiet attack leaves one-way counts that honest people could have left."""
     reports: Sequence[Floats]
-    """The frequencies of the colluders' reports, for each attribute of its part among those not silent about it."""
+    """The frequencies of the colluders' codes, for each attribute of its part among those not silent about it."""
 
 
 def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
-    """What a share of colluders can do to each attribute; None where its one-way counts do not determine it."""
+    """What a share of colluders can do to each attribute; None where its one-way counts do not determine it, or
+    it has too many labels.
+    """
     found = [_poison_part(part, [frequencies[own] for own in part.attributes], share) for part in mechanism.parts]
     return [found[number][place] for number, place in mechanism.places]
 
@@ -46,20 +50,38 @@ def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> lis
     if not part.linear:
         return [None] * len(frequencies)
     inverse = inverse_of(part)
-    honest = inverse.forward(frequencies)
+    honest = part.reported(independent(frequencies))
     # Colluders all answer the same attribute; of the honest people only those who are asked do.
     visible_share = share / (share + (1 - share) * float(part.answer_share))
     found: list[Poisoning | None] = []
     for own, known in enumerate(inverse.known):
-        if not known:
+        if not known or part.sizes[own] * part.answers[own] > MOST_CELLS:
             found.append(None)
             continue
-        code, adds = _strongest(inverse, own, frequencies[own])
-        shift = adds - float(frequencies[own][code])
-        reports = _made_up([back[code] * np.sign(shift) for back in inverse.back(own)], honest)
-        hidden_below = _hidden_below(inverse, reports, frequencies)
+        adds, nothing = _added(inverse, part, own)
+        code, most = _strongest(adds, nothing, frequencies[own])
+        shift = most - float(frequencies[own][code])
+        reports = _made_up([each[code] * np.sign(shift) for each in adds], honest)
+        hidden_below = _hidden_below(inverse, part, reports, frequencies)
         found.append(Poisoning(code, visible_share * shift, share * shift, hidden_below, reports))
     return found
+
+
+def _added(inverse: Inverse, part: Part, own: int) -> tuple[list[Floats], Floats]:
+    """For each attribute the matrix (own label, code): what a code adds to a frequency; and what no code adds.
+
+    One column stands for all codes where none adds anything. Frequencies are made to sum to 1, as in an estimate.
+    """
+    nothing = np.full(part.sizes[own], 1 / part.sizes[own])
+    adds = []
+    for back, start, channel in zip(inverse.back(own), inverse.start, part.asked, strict=True):
+        if not back.any():
+            adds.append(np.zeros((len(back), 1)))
+            continue
+        moved, away = back @ channel.support(np.eye(channel.outputs)).T, back @ start
+        adds.append(moved - moved.mean(axis=0))
+        nothing -= away - away.mean()
+    return adds, nothing
 
 
 def _made_up(wanted: Sequence[Floats], honest: Sequence[Floats]) -> list[Floats]:
@@ -72,25 +94,24 @@ def _made_up(wanted: Sequence[Floats], honest: Sequence[Floats]) -> list[Floats]
     return law
 
 
-def _strongest(inverse: Inverse, own: int, frequencies: Floats) -> tuple[int, float]:
+def _strongest(adds: Sequence[Floats], nothing: Floats, frequencies: Floats) -> tuple[int, float]:
     """The label that a made-up report moves most, and what the report adds to its frequency."""
-    back = inverse.back(own)
-    nothing = 1 / len(frequencies) - sum(adds @ start for adds, start in zip(back, inverse.start, strict=True))
-    highest = nothing + sum(adds.max(axis=1) for adds in back)
-    lowest = nothing + sum(adds.min(axis=1) for adds in back)
+    highest = nothing + sum(each.max(axis=1) for each in adds)
+    lowest = nothing + sum(each.min(axis=1) for each in adds)
     up, down = int(np.argmax(highest - frequencies)), int(np.argmax(frequencies - lowest))
     if highest[up] - frequencies[up] >= frequencies[down] - lowest[down]:
         return up, float(highest[up])
     return down, float(lowest[down])
 
 
-def _hidden_below(inverse: Inverse, reports: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
+def _hidden_below(inverse: Inverse, part: Part, reports: Sequence[Floats], frequencies: Sequence[Floats]) -> float:
     """A share γ of colluders imitates honest people with (1 − γ)·true + γ·imitated: until one of them is negative.
 
-    A singular operator does not reach every report; what no frequencies imitate is never hidden.
+    A singular operator, or one to more codes than labels, does not reach every report; what no frequencies imitate is
+    never hidden.
     """
-    imitated = inverse.apply(reports)
-    pairs = zip(inverse.forward(imitated), reports, strict=True)
+    imitated = inverse.apply([channel.support(codes) for channel, codes in zip(part.asked, reports, strict=True)])
+    pairs = zip(part.reported(independent(imitated)), reports, strict=True)
     if not all(np.allclose(reported, seen, rtol=0, atol=ROUNDING) for reported, seen in pairs):
         return 0.0
     true, wanted = np.concatenate(list(frequencies)), np.concatenate(imitated)

@@ -73,12 +73,14 @@ class _Mixture:
         self.attributes: list[int] = part["attributes"]
         self.size, self.sizes, self.pivots = len(sizes), sizes, part["pivots"]
         require(type(self.pivots) is int and 1 <= self.pivots <= self.size, "a part asks an impossible number")
-        require(part["channels"] == [{"kind": "grr"}] * self.size, "a channel is unknown")
+        require(len(part["channels"]) == self.size, "a part must state a channel for each attribute")
         self.fill: dict[str, Any] = part.get("fill", {"kind": "none"})
         self.kind: str = self.fill["kind"]
         require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
-        self.weights = [_weights(budget / self.pivots, size) for size in sizes]
-        self.ratios = sorted((Fraction(same, other) for same, other in self.weights), reverse=True)
+        budget /= self.pivots
+        self.channels = [_Response(own, size, budget) for own, size in zip(part["channels"], sizes, strict=True)]
+        self.outputs = [channel.outputs for channel in self.channels]
+        self.ratios = sorted((Fraction(channel.same, channel.other) for channel in self.channels), reverse=True)
         require(comb(self.size, self.pivots) <= 100_000, "a part has too many choices of pivots")
         self.branches = list(combinations(range(self.size), self.pivots))
         self._check_fill()
@@ -91,14 +93,16 @@ class _Mixture:
         """How many ways there are to try."""
         if self.kind == "silent":
             return len(self.branches) * int(5**self.pivots)
-        return int((1 if self.kind in ("none", "uniform") else prod(self.sizes)) * 5**self.size)
+        return int((1 if self.kind in ("none", "uniform") else prod(self.outputs)) * 5**self.size)
 
     def likelihood(self, codes: Sequence[tuple[int, int]]) -> Fraction:
         """The probability of a sub-report given a record, both as the codes (record, report) of each attribute."""
         silent = self.kind == "silent"
-        fit = (0 <= x < size and 0 <= y < size + silent for (x, y), size in zip(codes, self.sizes, strict=True))
+        own = list(zip(codes, self.channels, strict=True))
+        fit = (0 <= x < channel.inputs and 0 <= y < channel.outputs + silent for (x, y), channel in own)
         require(all(fit), "a code is out of range")
-        return self._mix([x == y for x, y in codes], [y for _, y in codes])
+        agree = [y < channel.outputs and channel.holds(x, y) for (x, y), channel in own]
+        return self._mix(agree, [y for _, y in codes])
 
     def worst_ratios(self) -> list[Fraction]:
         """The largest ratio for 0, 1, … differing attributes."""
@@ -106,28 +110,38 @@ class _Mixture:
             return [prod(self.ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
         worst = [Fraction(1)] + [Fraction(0)] * self.size
         alike = self.kind in ("none", "uniform")  # one sub-report stands for all
-        for report in product(*(range(1 if alike else size) for size in self.sizes)):
+        for report in product(*(range(1 if alike else size) for size in self.outputs)):
             chances = {agree: self._mix(agree, report) for agree in product((False, True), repeat=self.size)}
-            for differing, one, two in self._ways():
+            for differing, one, two in self._ways(None if alike else report):
                 if chances[one] > 0:
                     worst[differing] = max(worst[differing], chances[one] / chances[two])
         return worst
 
-    def _ways(self) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
-        """How two records can agree with a sub-report: for each attribute the same, or different in some way."""
-        ways = [(0, False, False), (0, True, True), (1, True, False), (1, False, True), (1, False, False)]
-        for choice in product(*(ways if size > 2 else ways[:4] for size in self.sizes)):
+    def _ways(self, report: Sequence[int] | None) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
+        """How two records can agree with a sub-report: for each attribute the same, or different in some way.
+
+        Without a report it is one whose codes belong to one label each.
+        """
+        options = []
+        for place, channel in enumerate(self.channels):
+            labels = range(channel.inputs)
+            holding = 1 if report is None else sum(channel.holds(label, report[place]) for label in labels)
+            count = {True: holding, False: channel.inputs - holding}
+            ways = [(0, one, one) for one in count if count[one]]
+            pairs = product(count, repeat=2)
+            options.append([*ways, *((1, one, two) for one, two in pairs if count[one] and count[two] > (one == two))])
+        for choice in product(*options):
             differing, one, two = zip(*choice, strict=True)
             yield sum(differing), one, two
 
     def _mix(self, agree: Sequence[bool], report: Sequence[int]) -> Fraction:
         own = [
-            Fraction(same if agrees else other, same + (size - 1) * other)
-            for agrees, (same, other), size in zip(agree, self.weights, self.sizes, strict=True)
+            Fraction(channel.same if agrees else channel.other, channel.total)
+            for agrees, channel in zip(agree, self.channels, strict=True)
         ]
         total = Fraction(0)
         for branch in self.branches:
-            if any(report[place] == self.sizes[place] for place in branch):
+            if any(report[place] == self.outputs[place] for place in branch):
                 continue  # a silent attribute was not asked
             chance = prod((own[place] for place in branch), start=Fraction(1))
             others = (place for place in range(self.size) if place not in branch)
@@ -135,13 +149,15 @@ class _Mixture:
         return total / len(self.branches)
 
     def _filled(self, branch: tuple[int, ...], other: int, report: Sequence[int]) -> Fraction:
-        code, size = report[other], self.sizes[other]
+        code, size, channel = report[other], self.outputs[other], self.channels[other]
         if self.kind == "silent":
             return Fraction(int(code == size))
         if self.kind == "uniform":
             return Fraction(1, size)
         if self.kind == "row":
-            return Fraction(self.fill["rows"][other][code])
+            labels = enumerate(self.fill["rows"][other])
+            belonging = (Fraction(chance) for label, chance in labels if channel.holds(label, code))
+            return sum(belonging, start=Fraction(0)) / channel.inside
         if self.kind == "copy":
             copied = Fraction(self.fill["probability"][branch[0]][other])
             return copied if report[branch[0]] == code else (1 - copied) / (size - 1)
@@ -157,10 +173,11 @@ class _Mixture:
             require(len(self.fill["rows"]) == self.size, "there must be a row for each attribute")
             rows = list(zip(self.fill["rows"], self.sizes, strict=True))
         elif self.kind == "copy":
-            require(len(set(self.sizes)) == 1 and self.pivots == 1, "copying needs equal sizes and one pivot")
+            require(len(set(self.outputs)) == 1 and self.pivots == 1, "copying needs equal sizes and one pivot")
             rows = [(row, self.size) for row in self.fill["probability"]]
             require(len(rows) == self.size, "there must be a copy probability for each pair")
         elif self.kind == "table":
+            require(self.outputs == self.sizes, "tables need channels that report labels")
             self._tables = {(tuple(t["pivots"]), t["other"]): t["rows"] for t in self.fill["tables"]}
             wanted = {(b, other) for b in self.branches for other in range(self.size) if other not in b}
             require(set(self._tables) == wanted and len(self.fill["tables"]) == len(wanted), "a table is missing")
@@ -177,12 +194,48 @@ class _Mixture:
             require(self.kind == "copy" or sum(exact) == 1, "a distribution does not sum to 1")
 
 
-def _weights(budget: Fraction, size: int) -> tuple[int, int]:
-    """The two integer weights of randomized response, from the definition, with decimal arithmetic."""
-    with localcontext(prec=150):
-        power = exp_of(budget)
-        other = _sure_floor(WORDS / (power + size - 1))
-        return _sure_floor(power * other), other
+class _Response:
+    """How one attribute is randomised: codes that belong to a label have one weight, all others another.
+
+    With "grr" a code belongs to the label that it is; with "pg" codes and labels are points of a projective space over
+    a prime field, and a code belongs to the labels whose vectors have the product 0 with its own.
+    """
+
+    def __init__(self, channel: dict[str, Any], size: int, budget: Fraction) -> None:
+        self.inputs = self.outputs = size
+        self.inside, self.order, self.dimension = 1, 0, 0
+        if channel != {"kind": "grr"}:
+            require(set(channel) == {"kind", "order", "dimension"} and channel["kind"] == "pg", "a channel is unknown")
+            self.order, self.dimension = channel["order"], channel["dimension"]
+            require(self.order >= 2 and self.dimension >= 3, "a geometry is too small")
+            require(self.order**self.dimension <= 2**26, "a geometry is too large")
+            require(all(self.order % n for n in range(2, self.order)), "a geometry needs a prime")
+            self.outputs, self.inside = (
+                sum(self.order**power for power in range(top)) for top in (self.dimension, self.dimension - 1)
+            )
+            require(self.outputs >= size, "a geometry has too few points")
+        with localcontext(prec=150):
+            power = exp_of(budget)
+            self.other = _sure_floor(WORDS / (self.inside * power + self.outputs - self.inside))
+            self.same = _sure_floor(power * self.other)
+        self.total = self.inside * self.same + (self.outputs - self.inside) * self.other
+
+    def holds(self, label: int, code: int) -> bool:
+        """Whether the code belongs to the label."""
+        if not self.order:
+            return label == code
+        product_ = sum(one * two for one, two in zip(self._point(label), self._point(code), strict=True))
+        return product_ % self.order == 0
+
+    def _point(self, number: int) -> list[int]:
+        """The coordinates of a point: zeros, a one, and the digits of what is left of its number."""
+        for zeros in range(self.dimension):
+            behind = self.dimension - 1 - zeros
+            if number < self.order**behind:
+                digits = [number // self.order**power % self.order for power in range(behind - 1, -1, -1)]
+                return [0] * zeros + [1, *digits]
+            number -= self.order**behind
+        raise IndexError
 
 
 def exp_of(power: Fraction) -> Decimal:

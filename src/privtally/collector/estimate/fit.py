@@ -123,7 +123,7 @@ def code_bounds(part: Part) -> list[tuple[Floats, Floats]]:
 
 
 def _asked_bounds(channel: Asked) -> tuple[Floats, Floats]:
-    holders = np.array([len(channel.holders(output)) for output in range(channel.outputs)])
+    holders = channel.holder_counts()
     same, other = channel.same / channel.total, channel.other / channel.total
     return np.where(holders == channel.inputs, same, other), np.where(holders > 0, same, other)
 
@@ -135,14 +135,16 @@ def _filled_bounds(part: Part, branch: tuple[int, ...], own: int) -> tuple[Float
         table = filling.push(np.eye(int(np.prod([part.answers[pivot] for pivot in branch]))))
         return table.min(axis=0), table.max(axis=0)
     channel = part.asked[branch[0]]
-    if filling.scale is None or channel.scale is None:
+    if filling.scale is None:
         table = filling.push(channel.push(np.eye(channel.inputs)))
         return table.min(axis=0), table.max(axis=0)
-    # The private pivot's label is kept by the product of both scales, and anything else is the same for all records.
-    scale, size = float(filling.scale * channel.scale), channel.inputs
-    middle = filling.push(channel.push(np.full(size, 1 / size)))
-    kept, not_kept = middle + scale * (1 - 1 / size), middle - scale / size
-    return np.minimum(kept, not_kept), np.maximum(kept, not_kept)
+    # λ times the probability of the private pivot's own code, and otherwise the same for all records.
+    scale, codes = float(filling.scale), channel.outputs
+    anyway = filling.push(np.full(codes, 1 / codes)) - scale / codes
+    if not scale:
+        return anyway, anyway
+    ends = [anyway + scale * bound for bound in _asked_bounds(channel)]
+    return np.minimum(*ends), np.maximum(*ends)
 
 
 def _report_bounds(part: Part, codes: Distribution) -> Floats:

@@ -1,6 +1,7 @@
 """The way back through a part: a linear map from observed frequencies to true ones.
 
-Observed are the codes of an attribute among the reports that are not silent about it. The inverse takes what uniform
+Observed is, for each label, the share of reports with a code of its set, among those that are not silent about the
+attribute; with randomized response a label's set is the label itself. The inverse takes what uniform
 answers would give to uniform, and every difference from that linearly to a difference. Where the reports of different
 frequencies have the same law there is no way back; `known` says for which attributes there is one.
 """
@@ -45,9 +46,12 @@ class ByLabel:
         return _mapped(self.scales, frequencies, uniform, self.start)
 
     def back(self, own: int) -> list[Floats]:
-        """For each attribute the matrix (own label, its code): what an observed code adds to a frequency."""
+        """For each attribute the matrix (own label, its label): what an observed share adds to a frequency."""
         sizes = [len(start) for start in self.start]
-        return [weight * np.eye(sizes[own], size) for weight, size in zip(self.weights[own], sizes, strict=True)]
+        return [
+            weight * np.eye(sizes[own], size) if weight else np.broadcast_to(0.0, (sizes[own], size))
+            for weight, size in zip(self.weights[own], sizes, strict=True)
+        ]
 
 
 def _mapped(
@@ -111,12 +115,12 @@ def operator_of(part: Part) -> Floats:
 def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     """The operator undone between the spaces in which every attribute sums to nothing."""
     sizes = part.sizes
-    true, seen = zero_sum_basis(sizes), zero_sum_basis(part.answers)
+    true = zero_sum_basis(sizes)
     operator = operator_of(part)
     own = [(channel.same - channel.other) / channel.total for channel in part.asked]
     columns = np.repeat(own, np.array(sizes) - 1)
-    inverse, _, condition = _pseudo_inverse(seen.T @ operator @ true / columns)
-    matrix = true @ (inverse / columns[:, None]) @ seen.T
+    inverse, _, condition = _pseudo_inverse(operator @ true / columns)
+    matrix = true @ (inverse / columns[:, None])
     identified = np.split(np.abs(matrix @ operator @ true - true).max(axis=1) < 1e-6, ends(sizes))
     return ByTable(operator, matrix, sizes, start, [bool(rows.all()) for rows in identified], condition)
 

@@ -12,7 +12,11 @@ import numpy as np
 
 from privtally.collector.estimate.pooled import Labels, groups
 from privtally.collector.estimate.prior import Noise, Prior, prior
+from privtally.collector.estimate.sparse import shrink
 from privtally.exact.arrays import Floats
+
+MANY_LABELS = 300
+"""An attribute with more labels, which no other one has, is shrunk label by label: most of its labels may be rare."""
 
 
 def pool_large(
@@ -20,6 +24,17 @@ def pool_large(
 ) -> tuple[list[Floats], list[Floats]]:
     """Mean and variance of every frequency, from unbiased ones and their variances."""
     grouped = [Group(group, frequencies, variances) for group in groups(labels)]
+    alone = [group for group in grouped if len(group.members) == 1 and group.size > MANY_LABELS]
+    grouped = [group for group in grouped if group not in alone]
+    means, spreads = _pool_groups(grouped, frequencies) if grouped else ([*frequencies], [*frequencies])
+    for group in alone:
+        (own,) = group.members
+        means[own], spreads[own] = shrink(frequencies[own], float(group.noise[0]))
+    return means, spreads
+
+
+def _pool_groups(grouped: Sequence["Group"], frequencies: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    """Mean and variance of every frequency of the attributes in these groups."""
     before = prior_for(grouped)
     pairs = list(zip(before.shared.tolist(), before.own.tolist(), strict=True))
     evidence = np.array([sum(group.evidence(*pair) for group in grouped) for pair in pairs])
@@ -62,12 +77,12 @@ class Group:
         self.size = len(frequencies[members[0]])
         self.unit = 1 / (self.size * (self.size + 1))
         self._differences = np.array([frequencies[own] - 1 / self.size for own in members])
-        self._noise = np.array([variances[own].sum() / (self.size - 1) for own in members])
+        self.noise = np.array([variances[own].sum() / (self.size - 1) for own in members])
 
     @property
     def information(self) -> float:
         """The information on each direction of each attribute, in the prior's unit."""
-        return float(np.mean(1 / self._noise)) * self.unit
+        return float(np.mean(1 / self.noise)) * self.unit
 
     def evidence(self, shared: float, own: float) -> float:
         """The log-density of the differences under the two variances."""
@@ -92,6 +107,6 @@ class Group:
         """Each attribute's variance without the shared component, that of the shared component, and 1 + the sum of
         their ratios.
         """
-        variance = self._noise + own * self.unit
+        variance = self.noise + own * self.unit
         common = shared * self.unit
         return variance, common, 1 + common * float((1 / variance).sum())

@@ -16,18 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privtally.collector.estimate.inverse import block_diagonal, inverse_of, operator_of
-from privtally.collector.estimate.phase import answers, covariance
+from privtally.collector.estimate.phase import covariance, observed
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats, Integers
 from privtally.mechanisms import Part
-from privtally.mechanisms.fills import Fill
 
 Score = tuple[Floats, Floats]
 """The gradient of the log-likelihood, and the information (minus its second derivative, on average or as seen)."""
 
 MAX_ENUMERATED = 4096
 """Where there are no more different sub-reports than this, the information is the exact mean over all of them."""
+
+MOST_CODES = 1_500
+"""With more codes in a part its attributes are read one by one: matrices over all codes would be too large."""
 
 _CHUNK = 1 << 13
 
@@ -85,7 +87,7 @@ class Weighed:
         if part.fill is not None and not part.silent:
             for (pivot,) in part.branches:
                 for other in part.others((pivot,)):
-                    weights[:, pivot] *= _filled(part, part.fill, pivot, other, codes)
+                    weights[:, pivot] *= _filled(part, pivot, other, codes)
         return cls(np.where(answered, codes, 0) + starts, weights, asked)
 
     @property
@@ -117,17 +119,16 @@ class Weighed:
         return gradient, information
 
 
-def _filled(part: Part, fill: Fill, pivot: int, other: int, codes: Integers) -> Floats | float:
-    """The probability of the other attribute's code given the pivot's, in each sub-report or in all of them."""
+def _filled(part: Part, pivot: int, other: int, codes: Integers) -> Floats:
+    """The probability of the other attribute's code in each sub-report, given the pivot's private code."""
     filling = part.filling((pivot,), other)
-    given, filled = codes[:, pivot], codes[:, other]
-    if not fill.conditional:
-        row = filling.push(np.ones(1))
-        return row[0] if fill.even else row[filled]
     if filling.scale is None:
-        return filling.push(np.eye(part.answers[pivot]))[given, filled]
-    same, differ = (float(filling.probability(0, code)) for code in (0, 1))
-    return same if same == differ else np.where(given == filled, same, differ)
+        table = filling.push(np.eye(part.answers[pivot]))
+        return np.asarray(table[codes[:, pivot], codes[:, other]])
+    # λ more for the pivot's own code, and otherwise the same for every pivot's code.
+    scale, size = float(filling.scale), part.answers[pivot]
+    anyway = filling.push(np.full(size, 1 / size)) - scale / size
+    return np.asarray(anyway[codes[:, other]] + scale * (codes[:, pivot] == codes[:, other]))
 
 
 @lru_cache(maxsize=64)
@@ -147,7 +148,7 @@ class OneWay:
 
     def __init__(self, plan: Plan, counts: Counts, part: Part) -> None:
         self._operator = operator_of(part)
-        self._observed = np.concatenate([tally / tally.sum() for tally in answers(plan, counts, part)])
+        self._observed = np.concatenate([own.shares for own in observed(plan, counts, part)])
         self._precision = np.linalg.pinv(covariance(counts, [part]), rcond=1e-9, hermitian=True)
         self.impossible = 0
 
@@ -158,6 +159,8 @@ class OneWay:
 
 def part_likelihood(plan: Plan, counts: Counts, part: Part) -> WholeReports | OneWay:
     """The most that the counts of a part can say."""
+    if sum(part.answers) > MOST_CODES:
+        return OneWay(plan, counts, part)
     if part.pivots == 1 and len(part.attributes) == 1:
         tally = counts.attributes[part.attributes[0]]
         return WholeReports(part, np.arange(len(tally))[:, None], tally)
@@ -165,7 +168,7 @@ def part_likelihood(plan: Plan, counts: Counts, part: Part) -> WholeReports | On
     if part.pivots > 1 or subs is None:
         inverse_of(part)  # refuses a part whose reports say nothing about one attribute by itself
         return OneWay(plan, counts, part)
-    answers(plan, counts, part)
+    observed(plan, counts, part)  # refuses an attribute that nobody answered
     return WholeReports(part, subs.codes, subs.times)
 
 

@@ -62,7 +62,8 @@ def cost_of_one_way(part: Part) -> float | None:
 
     None where the part is not of one hidden pivot, is too large, or does not determine its attributes.
     """
-    if part.pivots != 1 or part.fill is None or part.silent or sum(part.sizes) > MOST_LABELS:
+    small = sum(part.sizes) <= MOST_LABELS and part.sizes == part.answers
+    if part.pivots != 1 or part.fill is None or part.silent or not small:
         return None
     uniform = [np.full(size, 1 / size) for size in part.sizes]
     inside, push = zero_sum_basis(part.sizes), push_matrix(part)

@@ -18,6 +18,7 @@ from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats, Integers
 from privtally.mechanisms import Part
+from privtally.mechanisms.channel import Asked
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,45 @@ def debias_as_randomized_response(plan: Plan, counts: Counts) -> PhaseEstimate:
     return _carried_back(plan, counts, alone)
 
 
+@dataclass(frozen=True)
+class Observed:
+    """What the reports that are not silent say about one attribute: for each label the share with a code of its set.
+
+    In `smooth` shares one imaginary report, spread evenly over all codes, is counted too.
+    """
+
+    people: int
+    shares: Floats
+    smooth: Floats
+
+
+def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
+    """What a phase's counts say about the attributes of a part."""
+    found = []
+    for own, channel in zip(part.attributes, part.asked, strict=True):
+        tally = counts.attributes[own][: channel.outputs]
+        people = int(tally.sum())
+        if not people:
+            name = plan.schema.names[own]
+            raise EstimateError(f"nobody answered attribute '{name}' in phase {plan.phase}; collect more")
+        support = channel.support(tally.astype(float))
+        smoothed = (support + channel.inside / channel.outputs) / (people + 1)
+        found.append(Observed(people, support / people, smoothed))
+    return found
+
+
 def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEstimate:
     frequencies: dict[int, Floats] = {}
     variances: dict[int, Floats] = {}
     known: dict[int, bool] = {}
     condition = 1.0
     for part in parts:
-        tallies = answers(plan, counts, part)
+        seen = observed(plan, counts, part)
         inverse = inverse_of(part)
-        spreads = _variances(inverse, counts, part, tallies)
-        found = inverse.apply([tally / tally.sum() for tally in tallies])
+        spreads = _variances(inverse, counts, part, seen)
+        found = inverse.apply([own.shares for own in seen])
+        # Where a code belongs to the sets of several labels, frequencies sum to 1 only on average.
+        found = [own + (1 - own.sum()) / len(own) for own in found]
         for own, f, v, k in zip(part.attributes, found, spreads, inverse.known, strict=True):
             frequencies[own], variances[own], known[own] = f, v, k
         condition = max(condition, inverse.condition)
@@ -64,31 +94,21 @@ def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEst
     )
 
 
-def answers(plan: Plan, counts: Counts, part: Part) -> list[Integers]:
-    """How often each code of the part's attributes was answered, "not asked" left out."""
-    tallies = [counts.attributes[own][:codes] for own, codes in zip(part.attributes, part.answers, strict=True)]
-    for own, tally in zip(part.attributes, tallies, strict=True):
-        if not tally.sum():
-            name = plan.schema.names[own]
-            raise EstimateError(f"nobody answered attribute '{name}' in phase {plan.phase}; collect more")
-    return tallies
-
-
-def _variances(inverse: Inverse, counts: Counts, part: Part, tallies: Sequence[Integers]) -> list[Floats]:
+def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Observed]) -> list[Floats]:
     """The variance of every frequency of a part."""
     if not isinstance(inverse, ByLabel):
         spread = covariance(counts, [part])
         return [
             np.einsum("ij,jk,ik->i", back, spread, back, optimize=True)
-            for back in (np.hstack(inverse.back(own)) for own in range(len(tallies)))
+            for back in (np.hstack(inverse.back(own)) for own in range(len(seen)))
         ]
     weights = inverse.weights
-    spreads = [_spread(tally) for tally in tallies]
-    variances = [np.zeros(len(tally)) for tally in tallies]
+    spreads = [own.smooth * (1 - own.smooth) / own.people for own in seen]
+    variances = [np.zeros(len(spread)) for spread in spreads]
     for one, spread in enumerate(spreads):
         for own in np.flatnonzero(weights[:, one]):
             variances[own] += weights[own, one] ** 2 * spread
-    for one, two in combinations(range(len(tallies)), 2):
+    for one, two in combinations(range(len(seen)), 2):
         both = np.flatnonzero(weights[:, one] * weights[:, two])
         if both.size:
             shared, is_bound = _shared_spread(counts, part, one, two, spreads)
@@ -101,7 +121,9 @@ def _variances(inverse: Inverse, counts: Counts, part: Part, tallies: Sequence[I
 def _shared_spread(counts: Counts, part: Part, one: int, two: int, spreads: Sequence[Floats]) -> tuple[Floats, bool]:
     """The covariance of two attributes' frequencies of the same label; a bound on its size if nothing keeps it."""
     own, other = part.attributes[one], part.attributes[two]
-    agreements = counts.agreements(own, other)
+    if part.asked[one].inside > 1 and (min(own, other), max(own, other)) in counts.pair_tables:
+        return np.diag(_covariance(counts, (own, part.asked[one]), (other, part.asked[two]))), False
+    agreements = counts.agreements(own, other) if part.asked[one].inside == 1 else None
     if agreements is None:
         return np.sqrt(spreads[one] * spreads[two]), True
     both = (agreements + 1 / len(agreements) ** 2) / (counts.reports + 1)
@@ -109,29 +131,29 @@ def _shared_spread(counts: Counts, part: Part, one: int, two: int, spreads: Sequ
 
 
 def covariance(counts: Counts, parts: Sequence[Part]) -> Floats:
-    """The covariance of the observed frequencies of some parts' attributes, laid end to end.
+    """The covariance of the observed shares of some parts' attributes, laid end to end.
 
     It is 0 between two attributes whose table is not kept. Where reports are silent about attributes, it is the
     covariance given how many people answered each.
     """
-    places = [(own, codes) for part in parts for own, codes in zip(part.attributes, part.answers, strict=True)]
+    places = [(own, channel) for part in parts for own, channel in zip(part.attributes, part.asked, strict=True)]
     return np.block([[_covariance(counts, one, two) for two in places] for one in places])
 
 
-def _covariance(counts: Counts, one: tuple[int, int], two: tuple[int, int]) -> Floats:
-    people = [counts.attributes[own][:codes].sum() for own, codes in (one, two)]
-    if one == two:
-        frequencies = smooth(counts.attributes[one[0]][: one[1]])
-        own: Floats = (np.diag(frequencies) - np.outer(frequencies, frequencies)) / people[0]
-        return own
-    table = counts.pair_tables.get((min(one[0], two[0]), max(one[0], two[0])))
-    if table is None:
-        return np.zeros((one[1], two[1]))
-    table = (table if one[0] < two[0] else table.T)[: one[1], : two[1]]
-    together = (table + 1 / table.size) / (table.sum() + 1)
+def _covariance(counts: Counts, one: tuple[int, Asked], two: tuple[int, Asked]) -> Floats:
+    tallies = [counts.attributes[own][: channel.outputs] for own, channel in (one, two)]
+    if one[0] == two[0]:
+        together, weight = np.diag(smooth(tallies[0])), 1 / tallies[0].sum()
+    else:
+        table = counts.pair_tables.get((min(one[0], two[0]), max(one[0], two[0])))
+        if table is None:
+            return np.zeros((one[1].inputs, two[1].inputs))
+        table = (table if one[0] < two[0] else table.T)[: one[1].outputs, : two[1].outputs]
+        together = (table + 1 / table.size) / (table.sum() + 1)
+        weight = table.sum() / tallies[0].sum() / tallies[1].sum()
     # The frequencies among those who answered both: with any others, rows and columns would not sum to 0.
     apart = np.outer(together.sum(axis=1), together.sum(axis=0))
-    spread: Floats = (together - apart) * (table.sum() / people[0] / people[1])
+    spread: Floats = one[1].support(two[1].support(together - apart).T).T * weight
     return spread
 
 
@@ -139,10 +161,3 @@ def smooth(tally: Integers) -> Floats:
     """Reported frequencies with one imaginary report, spread evenly."""
     smoothed: Floats = (tally + 1 / len(tally)) / (tally.sum() + 1)
     return smoothed
-
-
-def _spread(tally: Integers) -> Floats:
-    """The variance of each reported frequency."""
-    frequencies = smooth(tally)
-    spread: Floats = frequencies * (1 - frequencies) / tally.sum()
-    return spread

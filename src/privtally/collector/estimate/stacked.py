@@ -13,7 +13,7 @@ import numpy as np
 
 from privtally.collector.estimate.inverse import block_diagonal, ends, inverse_of, zero_sum_basis
 from privtally.collector.estimate.likelihood import Likelihood, OneWay, Score, WholeReports, columns, part_likelihood
-from privtally.collector.estimate.phase import answers, covariance
+from privtally.collector.estimate.phase import covariance, observed
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
@@ -67,8 +67,8 @@ def _precision(plan: Plan, counts: Counts, likelihoods: Sequence[Likelihood]) ->
     to_true, roots = [], []
     for part, likelihood in zip(parts, likelihoods, strict=True):
         inverse, inside = inverse_of(part), zero_sum_basis(part.sizes)
-        observed = [tally / tally.sum() for tally in answers(plan, counts, part)]
-        point = np.concatenate([project_to_simplex(own) for own in inverse.apply(observed)])
+        shares = [own.shares for own in observed(plan, counts, part)]
+        point = np.concatenate([project_to_simplex(own) for own in inverse.apply(shares)])
         information = inside.T @ likelihood.at(point)[1] @ inside
         roots.append(_root(information)[0])
         back = np.vstack([np.hstack(inverse.back(own)) for own in range(len(part.attributes))])

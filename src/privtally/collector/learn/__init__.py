@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import msgspec
@@ -18,7 +19,7 @@ from privtally.errors import LearningError
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, Row, RowFill, Table, TableFill, table_places
-from privtally.mechanisms.named import one_pivot
+from privtally.mechanisms.named import AnyChannel, RandomizedResponse, one_pivot
 from privtally.names import MAX_PIVOT_GUESS, RULES, Rule
 
 USUAL_PHASE1_SHARE = 0.1
@@ -36,12 +37,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Found:
-    """A fill, and what of the wish it depends on: rule and people, and the bound on guessing the pivot."""
+    """A fill, and what of the wish it depends on: rule and people, and the bound on guessing the pivot.
+
+    The channels are the best ones if none are given.
+    """
 
     fill: AnyFill
     rule: Rule | None = None
     people: int | None = None
     pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
+    channels: tuple[AnyChannel, ...] | None = None
 
 
 def learn(
@@ -79,7 +84,7 @@ def learn(
         people=found.people,
         pivot_guess=found.pivot_guess,
     )
-    return last.next(one_pivot(len(last.schema.attributes), found.fill), learned)
+    return last.next(one_pivot(last.schema.sizes, Fraction(last.epsilon), found.fill, found.channels), learned)
 
 
 def _rows(history: History, _: Wanted) -> Found:
@@ -98,7 +103,8 @@ def _copies(history: History, wanted: Wanted) -> Found:
         return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
     frequencies, _ = unbiased(history, [])
     fill = CopyFill(copy_probabilities(frequencies, plan.epsilon, wanted.people, wanted.rule))
-    return Found(fill, wanted.rule, wanted.people)
+    # The paper's rules are for randomized response, whatever the number of labels.
+    return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(frequencies))
 
 
 def _tables(history: History, _: Wanted) -> Found:

@@ -29,7 +29,7 @@ from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.named import best_channel
 
 CANDIDATES = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.0125, 0.0375, 0.9875, 0.995]]))
 """Copy probabilities to choose from, besides that of even fills."""
@@ -68,7 +68,8 @@ class _Campaign:
     """What a choice depends on besides the reports of earlier phases.
 
     `first` is the information of earlier phases on each attribute, `second` the number of people in the next one times
-    the squared scale of their private answers; `whole` says whether whole reports will be kept.
+    what a private code says of a label, next to a code that is kept with certainty; `whole` says whether whole reports
+    will be kept.
     """
 
     labels: Labels
@@ -95,17 +96,19 @@ def choose(plan: Plan, earlier: Sequence[Likelihood], people: int, max_pivot_gue
     schema is too large.
     """
     attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
+    channel = best_channel(Fraction(plan.epsilon), size).channel(Fraction(plan.epsilon), size)
+    codes = channel.outputs
     model = Model([attribute.labels for attribute in plan.schema.attributes])
     scores = [likelihood.at(model.uniform) for likelihood in earlier]
     gradient, known = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
     campaign = _Campaign(
         labels=[attribute.labels for attribute in plan.schema.attributes],
         first=float(np.trace(model.basis.T @ known @ model.basis)) / model.basis.shape[1],
-        second=people * float(randomized_response(Fraction(plan.epsilon), size).scale) ** 2,
-        whole=min(size**attributes, people) <= SUB_REPORT_LIMIT,
+        second=people * (channel.inside - channel.meet) * ((channel.same - channel.other) / channel.total) ** 2,
+        whole=min(codes**attributes, people) <= SUB_REPORT_LIMIT,
     )
-    even = nearest_probability(1 / size)
-    found = None if campaign.too_large else _common_copies(attributes, size, whole=campaign.whole)
+    even = nearest_probability(1 / codes)
+    found = None if campaign.too_large else _common_copies(attributes, codes, whole=campaign.whole)
     if found is None:
         return Choice.same_for_all(even, attributes, 1 / attributes)
     candidates, information = found
@@ -122,12 +125,12 @@ def choose(plan: Plan, earlier: Sequence[Likelihood], people: int, max_pivot_gue
     unlike = pooled_errors(UNKNOWN, campaign.labels, campaign.first, campaign.second, information)[:, 0]
     allowed = (unlike <= SLACK * unlike[place_of_even]) & (information.pivot_guess <= most_guess)
     allowed &= expected <= np.min(expected[allowed]) + INDIFFERENT
-    best = min(np.flatnonzero(allowed), key=lambda place: abs(candidates[place] - 1 / size))
+    best = min(np.flatnonzero(allowed), key=lambda place: abs(candidates[place] - 1 / codes))
     common = Choice.same_for_all(float(candidates[best]), attributes, float(information.pivot_guess[best]))
     options = [(float(expected[best]), common)]
     for most in GROUPS if 2 <= attributes <= MOST_DIRECTED else ():
         directed = best_directed(
-            attributes, size, most, campaign.first, campaign.second, most_guess, whole=campaign.whole
+            attributes, codes, most, campaign.first, campaign.second, most_guess, whole=campaign.whole
         )
         if directed is not None:
             choice, matrix = directed

@@ -1,0 +1,186 @@
+"""Randomized response for large domains: codes are points of a projective space, and a label's set is a hyperplane.
+
+Feldman, Nelson, Nguyen and Talwar, "Private frequency estimation via projective geometry" (ICML 2022). The codes are
+the K = (q^t − 1)/(q − 1) points of the projective space of vectors with t coordinates over the field of a prime q.
+Label x has the point with its own number, and its set are the c = (q^(t−1) − 1)/(q − 1) points y with ⟨x, y⟩ = 0 mod q.
+Any two sets share (q^(t−2) − 1)/(q − 1) points, so that the number of reports in a label's set is linear in its
+frequency, as with randomized response, which is the case of sets with one code.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import exp
+
+import numpy as np
+
+from privtally.errors import PlanError
+from privtally.exact.arrays import Codes, Distribution, Integers
+from privtally.exact.exponential import at_most_exp, floor_of
+from privtally.exact.source import WORD, Source, words_below
+from privtally.mechanisms.channel import LEAST_REALISED
+from privtally.mechanisms.filling import Uniform
+from privtally.mechanisms.geometry import Geometry, is_geometry
+from privtally.schema import code_type
+
+CLOSE = 1.05
+"""Of geometries whose variance is within this factor of the least one, the one with the fewest codes is taken."""
+
+
+@dataclass(frozen=True)
+class Projective:
+    """A code of the label's hyperplane with weight `same`, every other code with weight `other`."""
+
+    size: int
+    geometry: Geometry
+    same: int
+    other: int
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.size <= self.geometry.points or not 0 < self.other <= self.same or not self.total < WORD:
+            raise PlanError(f"weights {self.same} and {self.other} do not fit {self.size} labels in 64-bit words")
+
+    @property
+    def inputs(self) -> int:
+        return self.size
+
+    @property
+    def outputs(self) -> int:
+        return self.geometry.points
+
+    @property
+    def inside(self) -> int:
+        return self.geometry.plane
+
+    @property
+    def total(self) -> int:
+        return self.inside * self.same + (self.outputs - self.inside) * self.other
+
+    @property
+    def meet(self) -> int:
+        return self.geometry.meet
+
+    @property
+    def scale(self) -> Fraction:
+        return Fraction((self.inside - self.meet) * (self.same - self.other), self.total)
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(self.same, self.other)
+
+    def holders(self, output: int) -> Sequence[int]:
+        (vector,) = self.geometry.vectors(np.array([output]))
+        found: list[int] = np.flatnonzero(self._vectors @ vector % self.geometry.order == 0).tolist()
+        return found
+
+    def holder_counts(self) -> Integers:
+        labels = np.zeros(self.outputs)
+        labels[: self.size] = 1
+        return np.rint(self.geometry.plane_sums(labels)).astype(np.int64)
+
+    def support(self, reported: Distribution) -> Distribution:
+        if reported.ndim == 1 and reported.dtype != object:
+            return self.geometry.plane_sums(reported)[: self.size]
+        summed: Distribution = reported @ self._members.T.astype(reported.dtype)
+        return summed
+
+    def represent(self, given: Codes, source: Source) -> Codes:
+        places = Uniform(self.inside).draw(given, source).astype(np.int64)
+        nowhere = np.zeros(len(given), dtype=np.bool_)
+        return self._codes(given.astype(np.int64), places, nowhere).astype(code_type((self.outputs,)))
+
+    def probability(self, given: int, output: int) -> Fraction:
+        label, point = self.geometry.vectors(np.array([given, output]))
+        return Fraction(self.same if label @ point % self.geometry.order == 0 else self.other, self.total)
+
+    def push(self, distribution: Distribution) -> Distribution:
+        mass = distribution.sum(axis=-1, keepdims=True)
+        if distribution.ndim == 1 and distribution.dtype != object:
+            inside = self.geometry.plane_sums(np.pad(distribution, (0, self.outputs - self.size)))
+        else:
+            inside = distribution @ self._members.astype(distribution.dtype)
+        pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
+        return pushed
+
+    def draw(self, given: Codes, source: Source) -> Codes:
+        # The line of words is cut into a piece of `same` words for each code of the hyperplane, then pieces of `other`
+        # words for the codes outside it.
+        fit = (WORD - 1) // self.total
+        words = words_below(source, self.total * fit, len(given))
+        end = self.same * self.inside * fit
+        outside = words >= np.uint64(end)
+        places = words // np.uint64(self.same * fit)
+        places[outside] = (words[outside] - np.uint64(end)) // np.uint64(self.other * fit)
+        return self._codes(given.astype(np.int64), places.astype(np.int64), outside).astype(code_type((self.outputs,)))
+
+    def _codes(self, given: Integers, places: Integers, outside: Distribution) -> Integers:
+        """The code at each place among those of the label's hyperplane, or among those outside it.
+
+        All coordinates but one are free: the one where the label's vector has its first non-zero coordinate, a 1, is
+        solved for. Inside, the free ones run through the points of the hyperplane; outside, through all vectors, the
+        product with the label being 1.
+        """
+        order, dimension = self.geometry.order, self.geometry.dimension
+        label = self._vectors[given]
+        free = np.zeros((len(given), dimension - 1), dtype=np.int64)
+        free[~outside] = Geometry(order, dimension - 1).vectors(places[~outside])
+        rest = places[outside]
+        for place in range(dimension - 2, -1, -1):
+            free[outside, place] = rest % order
+            rest //= order
+        solved = np.argmax(label != 0, axis=1)
+        behind = np.arange(dimension - 1) >= solved[:, None]
+        vectors = np.zeros((len(given), dimension), dtype=np.int64)
+        vectors[:, :-1] = np.where(behind, 0, free)
+        vectors[:, 1:] += np.where(behind, free, 0)
+        product = (label * vectors).sum(axis=1)
+        vectors[np.arange(len(given)), solved] = (outside - product) % order
+        return self.geometry.numbers(vectors)
+
+    @cached_property
+    def _vectors(self) -> Integers:
+        return self.geometry.vectors(np.arange(self.size))
+
+    @cached_property
+    def _members(self) -> Integers:
+        points = self.geometry.vectors(np.arange(self.outputs))
+        return np.asarray(self._vectors @ points.T % self.geometry.order == 0, dtype=np.int64)
+
+
+@lru_cache(maxsize=256)
+def projective_response(epsilon: Fraction, size: int, geometry: Geometry) -> Projective:
+    """The channel on so many labels with budget at most, and nearly, epsilon; weights as in randomized response."""
+    inside, outside = geometry.plane, geometry.points - geometry.plane
+    other = floor_of(lambda power: WORD / (inside * power + outside), epsilon)
+    same = floor_of(lambda power: power * other, epsilon)
+    if not other or at_most_exp(Fraction(same, other), epsilon * LEAST_REALISED):
+        raise PlanError(f"64-bit weights cannot realise a budget of {float(epsilon):g} on {geometry.points} codes")
+    return Projective(size, geometry, same, other)
+
+
+@lru_cache(maxsize=1024)
+def best_geometry(epsilon: float, size: int) -> Geometry | None:
+    """The geometry whose estimates vary least at uniform answers; None where randomized response varies less."""
+    power = exp(epsilon)
+    found = []
+    for order in range(2, 407):  # the cube of a larger one exceeds the limit
+        dimension = 3
+        while (order**dimension - 1) // (order - 1) < size:
+            dimension += 1
+        if is_geometry(order, dimension):
+            geometry = Geometry(order, dimension)
+            found.append((_variance(power, geometry.points, geometry.plane, geometry.meet, size), geometry))
+    least = min((variance for variance, _ in found), default=float("inf"))
+    if not least < _variance(power, size, 1, 0, size):
+        return None
+    return min((geometry for variance, geometry in found if variance <= CLOSE * least), key=lambda one: one.points)
+
+
+def _variance(power: float, codes: int, inside: int, meet: int, size: int) -> float:
+    """The variance of one frequency from one report at uniform answers, e^ε being `power`."""
+    total = inside * power + codes - inside
+    own = inside * power / total
+    other = (meet * power + inside - meet) / total
+    seen = own / size + other * (1 - 1 / size)
+    return seen * (1 - seen) / (own - other) ** 2
