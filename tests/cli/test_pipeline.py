@@ -262,3 +262,38 @@ def test_suffixes_in_capitals_are_known(program: Program, schema: Path, data: Pa
     assert Path("e.PNG").read_bytes().startswith(b"\x89PNG")
     program("estimate", *phase, "-o", "e.JSON")
     assert json.loads(Path("e.JSON").read_text())["format"] == "privtally.estimate/1"
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
+def test_run_in_groups(program: Program, schema: Path, data: Path, mechanism: MechanismName) -> None:
+    said = program(
+        *("run", data, "-s", schema, "-e", 6, "-m", mechanism, "--groups", "smokes, drinks; sleeps badly", "-o", "job")
+    )
+    assert "smokes" in said.out
+    last = max(Path("job").glob("plan-*.json"))
+    assert json.loads(last.read_text())["groups"] == [[1, 2], [0]]
+    assert [part["attributes"] for part in json.loads(last.read_text())["parts"]] == [[1, 2], [0]]
+    assert program("show", last, "--json").json()["groups"] == [[1, 2], [0]]
+    program("show", last)
+    program("audit", last)
+
+
+def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) -> None:
+    said = program("design", schema, "-e", 6, "-m", "rs-fd", "--groups", "auto", "-o", "plan.json")
+    assert "Chose 3 groups" in said.err
+    program("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "-o", "plan.json")
+    assert "groups" not in json.loads(Path("plan.json").read_text())
+    program("run", data, "-s", schema, "-e", 8, "-m", "corr-rr", "--groups", "auto", "-o", "job")
+    assert "spl" in refused(program, "design", schema, "-e", 1, "-m", "spl", "--groups", "auto", "-o", "no.json")
+    missing = ("design", schema, "-e", 1, "-m", "smp", "--groups", "smokes;sleeps badly", "-o", "no.json")
+    assert "drinks" in refused(program, *missing)
+    auto = ("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "--pivots", 2, "-o", "no.json")
+    assert "--pivots" in refused(program, *auto)
+
+
+def test_run_with_two_pivots(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "smp", "--pivots", 2, "-o", "job", "--json")
+    answered = [json.loads(line)["codes"].count(None) for line in Path("job/reports-1.ndjson").read_text().splitlines()]
+    assert set(answered) == {1}
+    program("audit", "job/plan-1.json")
+    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "rs-fd", "--pivots", 2, "-o", "no.json")

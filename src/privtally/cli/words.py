@@ -42,6 +42,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "answers": document.answers,
                 "realised_epsilon": log_floor(document.sampler.ratio),
                 "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
+                "groups": msgspec.to_builtins(document.groups),
                 "parts": msgspec.to_builtins(document.parts),
             }
         case Counts():
@@ -100,9 +101,11 @@ def learned(plan: Plan) -> list[str]:
     phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
     if plan.learned.pivot_guess is not msgspec.UNSET:
-        guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
+        hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
+        guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
-        sentences.append(f"An observer who knows nothing of the answers names the chosen one {often}.")
+        where = "" if plan.groups is None else ", in the group where that is easiest,"
+        sentences.append(f"An observer who knows nothing of the answers names the chosen one{where} {often}.")
     return sentences
 
 
