@@ -238,7 +238,10 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     assert "two attributes" in refused(program, "estimate", *phases, "--pair", "smokes")
     second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
     assert "'smokes' and 'drinks'" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
-    assert "--plot" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
+    program("estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
+    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
+    assert "--plot" in refused(program, "estimate", *phases, "--pairs", "--plot", "y.png")
+    assert "--pair" in refused(program, "estimate", *phases, "--pairs", "--pair", "smokes,drinks")
     assert "--method" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "pooled")
     for pair in ("smokes, drinks", " smokes ,drinks "):
         assert program("estimate", *phases, "--pair", pair, "--json").json() == result
@@ -297,3 +300,25 @@ def test_run_with_two_pivots(program: Program, schema: Path, data: Path) -> None
     assert set(answered) == {1}
     program("audit", "job/plan-1.json")
     assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "rs-fd", "--pivots", 2, "-o", "no.json")
+
+
+def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--pivots", 2, "-o", "job")
+    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    shown = program("estimate", *phase, "--pairs", "-o", "tables.csv")
+    assert shown.out.count("reports of both") == 3
+    assert shown.out.count("Warning") == 3
+    assert len(Path("tables.csv").read_text().splitlines()) == 1 + 3 * 9
+    found = program("estimate", *phase, "--pairs", "--json").json()
+    assert [table["noisy"] for table in found["tables"]] == [True] * 3
+    assert found["missing"] == []
+    single = program("estimate", *phase, "--pair", "sleeps badly,drinks", "--json").json()
+    assert single in found["tables"]
+    assert "--method" in refused(program, "estimate", *phase, "--pairs", "--method", "pooled")
+    program("run", data, "-s", schema, "-e", 1, "-m", "smp", "-o", "single")
+    assert "together" in refused(
+        program, "estimate", "--phase", "single/plan-1.json", "single/counts-1.json", "--pairs"
+    )
+    program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--groups", "smokes,drinks;sleeps badly", "-o", "groups")
+    partly = program("estimate", "--phase", "groups/plan-1.json", "groups/counts-1.json", "--pairs")
+    assert "smokes and drinks" in partly.out
