@@ -17,7 +17,12 @@ from privtally.version import __version__
 if TYPE_CHECKING:
     from privtally.collector.estimate import estimate as estimate
     from privtally.collector.learn import learn as learn
-    from privtally.collector.pairs import PairEstimate as PairEstimate, estimate_pair as estimate_pair
+    from privtally.collector.pairs import (
+        PairEstimate as PairEstimate,
+        PairEstimates as PairEstimates,
+        estimate_pair as estimate_pair,
+        estimate_pairs as estimate_pairs,
+    )
     from privtally.collector.tally import Tallied as Tallied, count as count, tally as tally
     from privtally.documents.campaign import Campaign as Campaign, State as State
     from privtally.documents.counts import Counts as Counts, load_counts as load_counts
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 _HOME = {
     "collector.estimate": ("estimate",),
     "collector.learn": ("learn",),
-    "collector.pairs": ("PairEstimate", "estimate_pair"),
+    "collector.pairs": ("PairEstimate", "PairEstimates", "estimate_pair", "estimate_pairs"),
     "collector.tally": ("Tallied", "count", "tally"),
     "documents.campaign": ("Campaign", "State"),
     "documents.counts": ("Counts", "load_counts"),

@@ -51,10 +51,12 @@ def run_campaign(
     phase1_share: float = 0.1,
     rule: Rule = "robust",
     max_pivot_guess: float = MAX_PIVOT_GUESS,
+    groups: Sequence[Sequence[str]] | None = None,
+    pivots: int = 1,
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
     source = source or Stream.from_system()
-    plan = design(records.schema, epsilon, mechanism, source=source)
+    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=pivots, source=source)
     if not NAMED[mechanism].learns:
         return Job([_collect(plan, records, source)])
     people = phase1_people(len(records), phase1_share)

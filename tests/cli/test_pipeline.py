@@ -238,7 +238,10 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     assert "two attributes" in refused(program, "estimate", *phases, "--pair", "smokes")
     second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
     assert "'smokes' and 'drinks'" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
-    assert "--plot" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
+    program("estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
+    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
+    assert "--plot" in refused(program, "estimate", *phases, "--pairs", "--plot", "y.png")
+    assert "--pair" in refused(program, "estimate", *phases, "--pairs", "--pair", "smokes,drinks")
     assert "--method" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "pooled")
     for pair in ("smokes, drinks", " smokes ,drinks "):
         assert program("estimate", *phases, "--pair", pair, "--json").json() == result
@@ -262,3 +265,60 @@ def test_suffixes_in_capitals_are_known(program: Program, schema: Path, data: Pa
     assert Path("e.PNG").read_bytes().startswith(b"\x89PNG")
     program("estimate", *phase, "-o", "e.JSON")
     assert json.loads(Path("e.JSON").read_text())["format"] == "privtally.estimate/1"
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
+def test_run_in_groups(program: Program, schema: Path, data: Path, mechanism: MechanismName) -> None:
+    said = program(
+        *("run", data, "-s", schema, "-e", 6, "-m", mechanism, "--groups", "smokes, drinks; sleeps badly", "-o", "job")
+    )
+    assert "smokes" in said.out
+    last = max(Path("job").glob("plan-*.json"))
+    assert json.loads(last.read_text())["groups"] == [[1, 2], [0]]
+    assert [part["attributes"] for part in json.loads(last.read_text())["parts"]] == [[1, 2], [0]]
+    assert program("show", last, "--json").json()["groups"] == [[1, 2], [0]]
+    program("show", last)
+    program("audit", last)
+
+
+def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) -> None:
+    said = program("design", schema, "-e", 6, "-m", "rs-fd", "--groups", "auto", "-o", "plan.json")
+    assert "Chose 3 groups" in said.err
+    program("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "-o", "plan.json")
+    assert "groups" not in json.loads(Path("plan.json").read_text())
+    program("run", data, "-s", schema, "-e", 8, "-m", "corr-rr", "--groups", "auto", "-o", "job")
+    assert "spl" in refused(program, "design", schema, "-e", 1, "-m", "spl", "--groups", "auto", "-o", "no.json")
+    missing = ("design", schema, "-e", 1, "-m", "smp", "--groups", "smokes;sleeps badly", "-o", "no.json")
+    assert "drinks" in refused(program, *missing)
+    auto = ("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "--pivots", 2, "-o", "no.json")
+    assert "--pivots" in refused(program, *auto)
+
+
+def test_run_with_two_pivots(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "smp", "--pivots", 2, "-o", "job", "--json")
+    answered = [json.loads(line)["codes"].count(None) for line in Path("job/reports-1.ndjson").read_text().splitlines()]
+    assert set(answered) == {1}
+    program("audit", "job/plan-1.json")
+    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "rs-fd", "--pivots", 2, "-o", "no.json")
+
+
+def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--pivots", 2, "-o", "job")
+    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    shown = program("estimate", *phase, "--pairs", "-o", "tables.csv")
+    assert shown.out.count("reports of both") == 3
+    assert shown.out.count("Warning") == 3
+    assert len(Path("tables.csv").read_text().splitlines()) == 1 + 3 * 9
+    found = program("estimate", *phase, "--pairs", "--json").json()
+    assert [table["noisy"] for table in found["tables"]] == [True] * 3
+    assert found["missing"] == []
+    single = program("estimate", *phase, "--pair", "sleeps badly,drinks", "--json").json()
+    assert single in found["tables"]
+    assert "--method" in refused(program, "estimate", *phase, "--pairs", "--method", "pooled")
+    program("run", data, "-s", schema, "-e", 1, "-m", "smp", "-o", "single")
+    assert "together" in refused(
+        program, "estimate", "--phase", "single/plan-1.json", "single/counts-1.json", "--pairs"
+    )
+    program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--groups", "smokes,drinks;sleeps badly", "-o", "groups")
+    partly = program("estimate", "--phase", "groups/plan-1.json", "groups/counts-1.json", "--pairs")
+    assert "smokes and drinks" in partly.out

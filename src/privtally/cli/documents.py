@@ -21,14 +21,20 @@ def design(
     mechanism: MechanismOption,
     output: Annotated[Path, Option("--output", "-o", help="Where the plan goes.")],
     answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
+    groups: options.GroupsOption = None,
+    pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
+    from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
     from privtally.files import check_output, read_schema
 
     check_output(output, [schema])
-    _write_plan(design(read_schema(schema), epsilon, mechanism, answers=answers), output, json=json)
+    the_schema = read_schema(schema)
+    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    plan = design(the_schema, epsilon, mechanism, answers=answers, groups=named, pivots=pivots)
+    _write_plan(plan, output, json=json)
 
 
 def learn(

@@ -15,6 +15,13 @@ from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, LearningOption, Mech
 DataArgument = Annotated[
     Path, Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input.")
 ]
+GroupsOption = Annotated[
+    str | None,
+    Option(metavar="A,B;C,D", help="Groups of attributes, each with a pivot and a share of the budget; auto chooses."),
+]
+PivotsOption = Annotated[
+    int, Option(help="How many questions a report answers, with an equal share of the budget (smp).")
+]
 EpsilonOption = Annotated[float, Option("--epsilon", "-e", help="The privacy budget of each participant.")]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
 MechanismOption = Annotated[MechanismName, Option("--mechanism", "-m", help="How answers become private.")]

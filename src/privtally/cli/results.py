@@ -13,7 +13,7 @@ from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOptio
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
-    from privtally.collector.pairs import PairEstimate
+    from privtally.collector.pairs import PairEstimate, PairEstimates
     from privtally.documents.estimate import Estimate
 
 
@@ -22,8 +22,9 @@ def estimate(
     phase: PhaseOption,
     method: MethodOption = "pooled",
     pair: Annotated[
-        str | None, Option(metavar="A,B", help="The two-way table of two attributes instead, from SPL reports.")
+        str | None, Option(metavar="A,B", help="The two-way table of two attributes, from reports that answer both.")
     ] = None,
+    pairs: Annotated[bool, Option("--pairs", help="All two-way tables that the reports carry.")] = False,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
     ] = None,
@@ -33,9 +34,10 @@ def estimate(
     """Estimate how frequent every answer is."""
     from privtally.cli import words
     from privtally.collector.estimate import estimate
-    from privtally.collector.pairs import estimate_pair
+    from privtally.collector.pairs import estimate_pair, estimate_pairs
     from privtally.files import check_output, is_stream, read_history, write_whole
     from privtally.plots import estimate as picture
+    from privtally.plots import pair as heat_map
 
     # What goes to a device, a pipe or standard output is JSON.
     suffix = ".json" if output is None or is_stream(output) else output.suffix.lower()
@@ -47,14 +49,19 @@ def estimate(
         picture.check_picture_path(plot)
     history = read_history(phase)
     with err.status("Estimating"), ExitStack() as stack:
-        result: Estimate | PairEstimate
-        if pair is not None:
-            refuse_without_effect(context, ["method", "plot"], "with --pair")
+        result: Estimate | PairEstimate | PairEstimates
+        if pairs:
+            refuse_without_effect(context, ["method", "pair", "plot"], "with --pairs")
+            result, figure = estimate_pairs(history), None
+        elif pair is not None:
+            refuse_without_effect(context, ["method"], "with --pair")
             result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names))
+            figure = None if plot is None else heat_map.draw(result)
         else:
             result = estimate(history, method)
-            if plot is not None:
-                stack.enter_context(write_whole(plot)).write(picture.render(picture.draw(result), plot))
+            figure = None if plot is None else picture.draw(result)
+        if plot is not None and figure is not None:
+            stack.enter_context(write_whole(plot)).write(picture.render(figure, plot))
         if output is not None:
             table = result.to_csv() if suffix == ".csv" else json_bytes(result)
             stack.enter_context(write_whole(output)).write(table)

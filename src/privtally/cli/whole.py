@@ -23,10 +23,13 @@ def run(
     rule: options.RuleOption = "robust",
     max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
     method: MethodOption = "pooled",
+    groups: options.GroupsOption = None,
+    pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
     """Do the whole job on one file: both phases, every document left in a directory."""
     from privtally.cli import words
+    from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
@@ -34,12 +37,22 @@ def run(
 
     options.check_learning(context, mechanism, rule)
     the_schema = read_schema(schema)
-    design(the_schema, epsilon, mechanism)  # refuses before the data is read
+    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    design(the_schema, epsilon, mechanism, groups=named, pivots=pivots)  # refuses before the data is read
     with write_whole_directory(output) as directory:
         records = read_answers(data, the_schema)
         with err.status("Privatising and counting"):
-            learning = {"phase1_share": phase1_share, "max_pivot_guess": max_pivot_guess}
-            job = run_campaign(records, epsilon, mechanism, Stream.from_system(), rule=rule, **learning)
+            job = run_campaign(
+                records,
+                epsilon,
+                mechanism,
+                Stream.from_system(),
+                phase1_share=phase1_share,
+                rule=rule,
+                max_pivot_guess=max_pivot_guess,
+                groups=named,
+                pivots=pivots,
+            )
             result = job.estimate(method)
         with progress("Writing", len(records)) as advance:
             write_job(job, result, directory, advance)

@@ -1,6 +1,7 @@
 """Documents in words that a person can read, and their summaries for programs."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from privtally.collector.pairs import PairEstimate
+from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import AttributeEstimate, Estimate
 from privtally.documents.plan import Plan
@@ -42,6 +43,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "answers": document.answers,
                 "realised_epsilon": log_floor(document.sampler.ratio),
                 "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
+                "groups": msgspec.to_builtins(document.groups),
                 "parts": msgspec.to_builtins(document.parts),
             }
         case Counts():
@@ -52,7 +54,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
             return {"kind": "estimate", **document.body()}
 
 
-def describe(document: Plan | Counts | Estimate | PairEstimate, console: Console) -> None:
+def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates, console: Console) -> None:
     """Print a document in words."""
     match document:
         case Plan():
@@ -63,6 +65,12 @@ def describe(document: Plan | Counts | Estimate | PairEstimate, console: Console
             print_estimate(document, console)
         case PairEstimate():
             print_pair(document, console)
+        case PairEstimates():
+            for table in document.tables:
+                print_pair(table, console)
+            if document.missing:
+                missing = _list([f"{one} and {two}" for one, two in document.missing])
+                console.print(Text(f"No report answers both of these: {missing}."))
 
 
 def _describe_plan(plan: Plan, console: Console) -> None:
@@ -102,11 +110,13 @@ def learned(plan: Plan) -> list[str]:
     phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
     if plan.learned.pivot_guess is not msgspec.UNSET:
-        guess, blind = plan.learned.pivot_guess, 1 / len(plan.schema.attributes)
+        hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
+        guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
         if guess <= blind * (1 + 1e-6):
             sentences.append("The others are drawn evenly, as in rs-fd: a larger --max-pivot-guess would allow more.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
-        sentences.append(f"An observer who knows nothing of the answers names the chosen one {often}.")
+        where = "" if plan.groups is None else ", in the group where that is easiest,"
+        sentences.append(f"An observer who knows nothing of the answers names the chosen one{where} {often}.")
     return sentences
 
 
@@ -184,6 +194,11 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
     ]
     _print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
     console.print("The nearest proper table to an unbiased one; ± is the unbiased one's standard error.")
+    if pair.noisy:
+        squares = [error**2 for errors in pair.standard_errors for error in errors]
+        times = ceil(4 * sum(squares) * len(squares))
+        more = f"about {times:,} times as many reports make them half as large"
+        console.print(f"Warning: the standard errors are as large as the entries, so this table says little; {more}.")
 
 
 def _reach(attribute: AttributeEstimate, code: int) -> str:

@@ -1,13 +1,17 @@
 """Two attributes together: which answers go with which, from the reports that carry both answers.
 
 A report with one pivot holds one answer and what was drawn from it: its law depends on the frequencies of each
-attribute alone. Reports of SPL (Phase I, or a campaign of SPL) carry every pair.
+attribute alone. Reports of SPL (Phase I, or a campaign of SPL) carry every pair, those of SMP with several pivots or
+groups the pairs that they answer.
 """
 
 import csv
 import io
+from collections.abc import Iterator
+from itertools import combinations
 
 import msgspec
+import numpy as np
 
 from privtally.collector.estimate import History, in_order
 from privtally.collector.joint import joint_table
@@ -16,6 +20,11 @@ from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
 
 Table = tuple[tuple[float, ...], ...]
+
+_WHO_DOES = (
+    "only those that answer both do, as to an spl plan, in Phase I of rs-rfd, corr-rr and cond-rr, and with "
+    "several pivots of smp, and only while pairwise tables fit the schema"
+)
 
 
 class PairEstimate(msgspec.Struct, frozen=True):
@@ -29,15 +38,37 @@ class PairEstimate(msgspec.Struct, frozen=True):
     frequencies: Table
     standard_errors: Table
     reports: int
+    noisy: bool = False
+    """Whether the standard errors are as large as the entries, on average (root mean square against mean)."""
 
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*self.attributes, "frequency", "standard_error"])
+        writer.writerows(self.cells())
+        return text.getvalue().encode()
+
+    def cells(self) -> Iterator[tuple[str, str, float, float]]:
+        """Every two labels with their frequency and its standard error."""
         for one, row, errors in zip(self.labels[0], self.frequencies, self.standard_errors, strict=True):
             for two, frequency, error in zip(self.labels[1], row, errors, strict=True):
-                writer.writerow([one, two, frequency, error])
+                yield one, two, frequency, error
+
+
+class PairEstimates(msgspec.Struct, frozen=True):
+    """The two-way tables of all pairs of attributes that the reports carry, and the pairs that they do not."""
+
+    tables: tuple[PairEstimate, ...]
+    missing: tuple[tuple[str, str], ...]
+
+    def to_csv(self) -> bytes:
+        """All tables as CSV: one line for each two labels of each two attributes."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["first", "second", "first_label", "second_label", "frequency", "standard_error"])
+        for table in self.tables:
+            writer.writerows((*table.attributes, *cell) for cell in table.cells())
         return text.getvalue().encode()
 
 
@@ -50,20 +81,38 @@ def estimate_pair(history: History, first: str, second: str) -> PairEstimate:
             raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(schema.names)}")
     if first == second:
         raise EstimateError(f"a pair needs two attributes, got '{first}' twice")
-    one, two = schema.names.index(first), schema.names.index(second)
+    found = _table(history, schema.names.index(first), schema.names.index(second))
+    if found is None:
+        raise EstimateError(f"these reports say nothing about '{first}' and '{second}' together; {_WHO_DOES}")
+    return found
+
+
+def estimate_pairs(history: History) -> PairEstimates:
+    """The two-way tables of all pairs of attributes that some phase's reports carry."""
+    history = in_order(history)
+    names = history[0][0].schema.names
+    found = {pair: _table(history, *pair) for pair in combinations(range(len(names)), 2)}
+    tables = tuple(table for table in found.values() if table is not None)
+    if not tables:
+        raise EstimateError(f"these reports say nothing about any two attributes together; {_WHO_DOES}")
+    missing = tuple((names[one], names[two]) for (one, two), table in found.items() if table is None)
+    return PairEstimates(tables, missing)
+
+
+def _table(history: History, one: int, two: int) -> PairEstimate | None:
+    """The two-way table of two attributes by their places; None if no report carries it."""
+    attributes = history[0][0].schema.attributes
     found = joint_table(history, one, two)
     if found is None:
-        raise EstimateError(
-            f"these reports say nothing about '{first}' and '{second}' together; only those that answer both do, "
-            "as in Phase I of rs-rfd, corr-rr and cond-rr, and only while pairwise tables fit the schema"
-        )
+        return None
     nearest = project_to_simplex(found.frequencies.ravel()).reshape(found.frequencies.shape)
     return PairEstimate(
-        attributes=(first, second),
-        labels=(schema.attributes[one].labels, schema.attributes[two].labels),
+        attributes=(attributes[one].name, attributes[two].name),
+        labels=(attributes[one].labels, attributes[two].labels),
         frequencies=_rows(nearest),
         standard_errors=_rows(found.variances**0.5),
         reports=found.reports,
+        noisy=bool(np.sqrt(found.variances.mean()) >= 1 / nearest.size),
     )
 
 

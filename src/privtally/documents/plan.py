@@ -6,6 +6,7 @@ every report and every count, and its meaning never changes. The digest of a cam
 
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,10 +16,13 @@ from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.exact.source import Source, SystemSource
 from privtally.mechanisms import NAMED, Mechanism, PartPlan, build
+from privtally.mechanisms.named import Groups
 from privtally.names import MECHANISMS, MechanismName, Rule
 from privtally.schema import Schema
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 32.0
+MOST_PIVOTS = 3
+"""The largest number of questions that a report may answer in a group."""
 MOST_ANSWERS = 1_000
 """The largest number of answers that a campaign may ask of one person."""
 NONCE = re.compile(r"[0-9a-f]{32}")
@@ -80,6 +84,8 @@ class Plan(
     answers: int
     """How many phases of the campaign one person may answer."""
     parts: tuple[PartPlan, ...]
+    groups: Groups | None = None
+    """The campaign's groups of attributes, by their places, if there are several; absent if all are in one group."""
     nonce: str | None = None
     """128 random bits in the first plan, so that the same questions asked again are another campaign."""
     campaign: str | None = None
@@ -101,7 +107,17 @@ class Plan(
             raise PlanError("a later plan must name its 'campaign' and what it was 'learned' from, and no 'nonce'")
         else:
             wire.check_digest(self.campaign, "a plan's campaign", PlanError)
+        if self.groups is not None:
+            self._check_groups(self.groups)
         _ = self.sampler  # refuses parts that do not fit the schema
+
+    def _check_groups(self, groups: Groups) -> None:
+        places = list(range(len(self.schema.attributes)))
+        if len(groups) < 2 or not all(groups) or sorted(own for group in groups for own in group) != places:
+            raise PlanError("a plan's 'groups' must be at least two, with every attribute in exactly one of them")
+        stated = [part.attributes for part in self.parts]
+        if stated not in (list(groups), [(own,) for own in places]):
+            raise PlanError("the parts of a plan with 'groups' must be its groups, or every attribute alone")
 
     @cached_property
     def digest(self) -> str:
@@ -145,11 +161,20 @@ def load_plan(data: bytes | str) -> Plan:
 
 
 def design(
-    schema: Schema, epsilon: float, mechanism: MechanismName, *, answers: int = 1, source: Source | None = None
+    schema: Schema,
+    epsilon: float,
+    mechanism: MechanismName,
+    *,
+    answers: int = 1,
+    groups: Sequence[Sequence[str]] | None = None,
+    pivots: int = 1,
+    source: Source | None = None,
 ) -> Plan:
     """The first plan of a new campaign, which one person may answer `answers` times.
 
-    The random bits that tell it from every other campaign come from `source`, the operating system's if not given.
+    Where `groups` of attributes are given by name, each has an equal share of epsilon and a pivot of its own; with
+    smp a report may answer several `pivots` of a group, which share the group's budget. The random bits that tell it
+    from every other campaign come from `source`, the operating system's if not given.
     """
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
@@ -162,15 +187,33 @@ def design(
     except OverflowError:
         epsilon = math.inf
     check_epsilon(epsilon)
+    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
+        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
+    places = None if groups is None else _places(schema, groups)
     return Plan(
         schema=schema,
         epsilon=epsilon,
         mechanism=mechanism,
         phase=1,
         answers=answers,
-        parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon)),
+        parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots),
+        groups=None if places is None or len(places) == 1 else places,
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
+
+
+def _places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
+    """Groups of attributes by their places; refused unless they name every attribute once."""
+    names = [name for group in groups for name in group]
+    if not all(groups):
+        raise PlanError("a group must name at least one attribute")
+    if unknown := [name for name in names if name not in schema.names]:
+        raise PlanError(f"there is no attribute '{unknown[0]}' to put into a group")
+    if twice := [name for name in schema.names if names.count(name) > 1]:
+        raise PlanError(f"attribute '{twice[0]}' is named twice in the groups; each belongs to one")
+    if missing := [name for name in schema.names if name not in names]:
+        raise PlanError(f"attribute '{missing[0]}' is in no group; each belongs to one")
+    return tuple(tuple(map(schema.names.index, group)) for group in groups)
 
 
 def check_epsilon(epsilon: float) -> None:

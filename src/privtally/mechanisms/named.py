@@ -1,6 +1,7 @@
 """The named mechanisms as data: what SPL, SMP, RS+FD, RS+RFD, Corr-RR and Cond-RR are made of.
 
-A campaign of a mechanism that learns starts with SPL; its later phases have one part with a fill that was learned.
+A campaign of a mechanism that learns starts with SPL; its later phases have one part for each group of attributes, with
+a fill that was learned.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import msgspec
 
 from privtally.errors import PlanError
 from privtally.mechanisms.channel import Asked, randomized_response
-from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, SilentFill, TableFill, UniformFill
+from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, RowFill, SilentFill, TableFill, UniformFill
 from privtally.mechanisms.geometry import Geometry, is_geometry
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.part import Part
@@ -47,6 +48,9 @@ class ProjectiveResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 AnyChannel = RandomizedResponse | ProjectiveResponse
+
+Groups = tuple[Places, ...]
+"""Attributes by their places, each in one group; every group has an equal share of epsilon."""
 
 
 def best_channel(budget: Fraction, size: int) -> AnyChannel:
@@ -92,20 +96,36 @@ def build(parts: Sequence[PartPlan], sizes: Sequence[int], epsilon: Fraction) ->
     return mechanism
 
 
+def asking(
+    attributes: Places,
+    sizes: Sequence[int],
+    budget: Fraction,
+    fill: AnyFill | None = None,
+    *,
+    pivots: int = 1,
+    channels: tuple[AnyChannel, ...] | None = None,
+) -> PartPlan:
+    """A part that asks so many of its attributes, through the best channels if none are given; `sizes` are of all
+    attributes. The fill is for those that are not asked, if there are any.
+    """
+    if pivots > len(attributes):
+        raise PlanError(f"{pivots} pivots need at least {pivots} attributes in every group, one has {len(attributes)}")
+    needed = fill if pivots < len(attributes) else None
+    by_label = needed is not None and needed.by_label
+    best = (RandomizedResponse() if by_label else best_channel(budget / pivots, sizes[own]) for own in attributes)
+    return PartPlan(attributes, pivots, channels or tuple(best), needed)
+
+
 def each_alone(sizes: Sequence[int], epsilon: Fraction) -> tuple[PartPlan, ...]:
     """SPL: every attribute is a part of its own."""
-    budget = epsilon / len(sizes)
-    return tuple(PartPlan((own,), 1, (best_channel(budget, size),)) for own, size in enumerate(sizes))
+    return tuple(asking((own,), sizes, epsilon / len(sizes)) for own in range(len(sizes)))
 
 
 def one_pivot(
     sizes: Sequence[int], epsilon: Fraction, fill: AnyFill, channels: tuple[AnyChannel, ...] | None = None
 ) -> tuple[PartPlan, ...]:
     """All attributes in one part, of which one is asked, through the best channels if none are given."""
-    if len(sizes) == 1:
-        return each_alone(sizes, epsilon)
-    best = tuple(RandomizedResponse() if fill.by_label else best_channel(epsilon, size) for size in sizes)
-    return (PartPlan(tuple(range(len(sizes))), 1, channels or best, fill),)
+    return (asking(tuple(range(len(sizes))), sizes, epsilon, fill, channels=channels),)
 
 
 @dataclass(frozen=True)
@@ -124,13 +144,30 @@ class Named:
         """Whether later phases are learned from the first."""
         return self.learned is not None
 
-    def first(self, sizes: Sequence[int], epsilon: Fraction) -> tuple[PartPlan, ...]:
-        """The parts of a campaign's first phase; refused if the mechanism does not take these numbers of labels."""
-        if self.learned is not None and len(sizes) < 2:
-            raise PlanError("a mechanism that learns needs at least two attributes; use spl or smp for a single one")
+    def check_takes_groups(self) -> None:
+        """Refuse groups for a mechanism that asks every attribute in all its phases."""
+        if self.fill is None and self.learned is None:
+            raise PlanError("spl has no groups: every attribute is one of its own; use smp or rs-fd for groups")
+
+    def first(
+        self, sizes: Sequence[int], epsilon: Fraction, groups: Groups | None = None, pivots: int = 1
+    ) -> tuple[PartPlan, ...]:
+        """The parts of a campaign's first phase, all attributes in one group if no groups are given; refused if the
+        mechanism does not take these numbers of labels, or has no groups or no second pivot.
+        """
+        if pivots > 1 and (self.fill is None or not self.fill.silent):
+            raise PlanError("only smp asks several questions at once; the other mechanisms have one pivot")
+        if groups is not None:
+            self.check_takes_groups()
+        groups = groups or (tuple(range(len(sizes))),)
         if self.learned is not None:
-            self.learned.check_sizes(sizes, 1)
-        return each_alone(sizes, epsilon) if self.fill is None else one_pivot(sizes, epsilon, self.fill)
+            if max(map(len, groups)) < 2:
+                raise PlanError("a mechanism that learns needs two attributes in a group; use spl or smp instead")
+            for group in groups:
+                self.learned.check_sizes([sizes[own] for own in group], 1)
+        if self.fill is None:
+            return each_alone(sizes, epsilon)
+        return tuple(asking(group, sizes, epsilon / len(groups), self.fill, pivots=pivots) for group in groups)
 
 
 NAMED: dict[MechanismName, Named] = {

@@ -109,14 +109,15 @@ def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: 
     if truth is not None:
         look = {"color": "#d98c21", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.6, "zorder": 5}
         panel.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
-    panel.set_yticks(list(places), [_short(attribute.labels[code]) for code in order])
+    panel.set_yticks(list(places), [shortened(attribute.labels[code]) for code in order])
     panel.invert_yaxis()
     left_out = "" if len(order) == len(attribute.labels) else f" (top {MOST_LABELS})"
-    panel.set_title(_short(name, 48) + left_out, loc="left")
+    panel.set_title(shortened(name, 48) + left_out, loc="left")
     panel.set_xlabel("share of people, %")
     panel.axvline(0, color="black", linewidth=0.6)
     plain_axes(panel, "x")
 
 
-def _short(text: str, longest: int = 24) -> str:
+def shortened(text: str, longest: int = 24) -> str:
+    """A text, cut off where a picture has no room for it."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -18,6 +18,7 @@ from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats
+from privtally.mechanisms import Part
 
 FEW_REPORTS = 10
 """With this many reports for each direction, half of the correlation that pairwise tables show is believed."""
@@ -26,15 +27,23 @@ NO_INFORMATION = 1e-12
 
 
 class PhaseLikelihood:
-    """All parts of a phase; each is a likelihood with the places of its frequencies among all."""
+    """All parts of a phase; each is a likelihood with the places of its frequencies among all.
 
-    def __init__(self, plan: Plan, counts: Counts) -> None:
+    With a `group` of attributes it is the likelihood of their frequencies alone, from the parts that the group is made
+    of.
+    """
+
+    def __init__(self, plan: Plan, counts: Counts, group: Sequence[int] | None = None) -> None:
         mechanism = plan.sampler
-        self._parts: list[WholeReports | OneWay] = [part_likelihood(plan, counts, part) for part in mechanism.parts]
-        self._columns = [columns(mechanism.sizes, part.attributes) for part in mechanism.parts]
-        self._precision = _precision(plan, counts, self._parts) if len(self._parts) > 1 and counts.pairs else None
+        group = range(mechanism.width) if group is None else group
+        parts = [part for part in mechanism.parts if set(part.attributes) <= set(group)]
+        sizes = [mechanism.sizes[own] for own in group]
+        self._parts: list[WholeReports | OneWay] = [part_likelihood(plan, counts, part) for part in parts]
+        self._columns = [columns(sizes, [group.index(own) for own in part.attributes]) for part in parts]
+        stacked = len(parts) > 1 and bool(counts.pairs)
+        self._precision = _precision(plan, counts, parts, self._parts) if stacked else None
         if self._precision is not None:
-            self._inside = [zero_sum_basis(part.sizes) for part in mechanism.parts]
+            self._inside = [zero_sum_basis(part.sizes) for part in parts]
 
     @property
     def impossible(self) -> int:
@@ -61,9 +70,8 @@ class PhaseLikelihood:
         return gradient, information
 
 
-def _precision(plan: Plan, counts: Counts, likelihoods: Sequence[Likelihood]) -> Floats:
+def _precision(plan: Plan, counts: Counts, parts: Sequence[Part], likelihoods: Sequence[Likelihood]) -> Floats:
     """The inverse of the gradients' correlation, each part in units of its own deviations."""
-    parts = plan.sampler.parts
     to_true, roots = [], []
     for part, likelihood in zip(parts, likelihoods, strict=True):
         inverse, inside = inverse_of(part), zero_sum_basis(part.sizes)
@@ -80,7 +88,8 @@ def _precision(plan: Plan, counts: Counts, likelihoods: Sequence[Likelihood]) ->
         correlation[start : start + size, start : start + size] = np.eye(size)
     values, vectors = np.linalg.eigh(correlation)
     correlation = (vectors * np.maximum(values, 0)) @ vectors.T
-    trust = counts.reports / (counts.reports + FEW_REPORTS * (len(correlation) + len(plan.schema.attributes)))
+    attributes = sum(len(part.attributes) for part in parts)
+    trust = counts.reports / (counts.reports + FEW_REPORTS * (len(correlation) + attributes))
     precision: Floats = np.linalg.inv((1 - trust) * np.eye(len(correlation)) + trust * correlation)
     return precision
 

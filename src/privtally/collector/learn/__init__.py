@@ -1,6 +1,6 @@
 """learn: a campaign's history -> the plan of its next phase. All of it is post-processing of private data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -19,7 +19,7 @@ from privtally.errors import LearningError
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, Row, RowFill, Table, TableFill, table_places
-from privtally.mechanisms.named import AnyChannel, RandomizedResponse, one_pivot
+from privtally.mechanisms.named import AnyChannel, PartPlan, RandomizedResponse, asking
 from privtally.names import MAX_PIVOT_GUESS, RULES, Rule
 
 USUAL_PHASE1_SHARE = 0.1
@@ -37,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Found:
-    """A fill, and what of the wish it depends on: rule and people, and the bound on guessing the pivot.
+    """A group's fill, and what of the wish it depends on: rule and people, and the bound on guessing the pivot.
 
     The channels are the best ones if none are given.
     """
@@ -77,43 +77,56 @@ def learn(
     if people is None:
         people = round(history[0][1].reports * (1 / USUAL_PHASE1_SHARE - 1))
     check_people(people)
-    found = _LEARNERS[kind](history, Wanted(rule, people, max_pivot_guess))
+    attributes = tuple(range(len(last.schema.attributes)))
+    groups = last.groups or (attributes,)
+    budget = Fraction(last.epsilon) / len(groups)
+    wanted = Wanted(rule, people, max_pivot_guess)
+    found = {group: _LEARNERS[kind](history, group, budget, wanted) for group in groups if len(group) > 1}
+    guesses = [own.pivot_guess for own in found.values() if own.pivot_guess is not msgspec.UNSET]
     learned = Learned(
         history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),
-        rule=found.rule,
-        people=found.people,
-        pivot_guess=found.pivot_guess,
+        rule=next(own.rule for own in found.values()),
+        people=next(own.people for own in found.values()),
+        pivot_guess=max(guesses) if guesses else msgspec.UNSET,
     )
-    return last.next(one_pivot(last.schema.sizes, Fraction(last.epsilon), found.fill, found.channels), learned)
+    return last.next(tuple(_part(group, last.schema.sizes, budget, found.get(group)) for group in groups), learned)
 
 
-def _rows(history: History, _: Wanted) -> Found:
+def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | None) -> PartPlan:
+    """A group as a part with what was found for it; nothing is for an attribute alone."""
+    if found is None:
+        return asking(group, sizes, budget)
+    return asking(group, sizes, budget, found.fill, channels=found.channels)
+
+
+def _rows(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
     """RS+RFD: each attribute's frequencies, clipped at 0."""
     frequencies, _variances = unbiased(history, [])
-    return Found(RowFill(tuple(nearest_distribution(np.clip(own, 0, None)) for own in frequencies)))
+    return Found(RowFill(tuple(nearest_distribution(np.clip(frequencies[own], 0, None)) for own in group)))
 
 
-def _copies(history: History, wanted: Wanted) -> Found:
+def _copies(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
     """Corr-RR: copy probabilities by the rule."""
-    plan = history[-1][0]
     if wanted.rule == "robust":
-        likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
-        choice = choose(plan, likelihoods, wanted.people, wanted.max_pivot_guess)
+        labels = [history[-1][0].schema.attributes[own].labels for own in group]
+        likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
+        choice = choose(labels, budget, likelihoods, wanted.people, wanted.max_pivot_guess)
         fill = CopyFill(tuple(map(tuple, choice.copy_probability.tolist())))
         return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
     frequencies, _ = unbiased(history, [])
-    fill = CopyFill(copy_probabilities(frequencies, plan.epsilon, wanted.people, wanted.rule))
+    own_frequencies = [frequencies[own] for own in group]
+    fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
     # The paper's rules are for randomized response, whatever the number of labels.
-    return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(frequencies))
+    return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(group))
 
 
-def _tables(history: History, _: Wanted) -> Found:
+def _tables(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
     """Cond-RR: a conditional table for every ordered pair."""
     frequencies, _variances = unbiased(history, [])
-    marginals = list(map(project_to_simplex, frequencies))
+    marginals = [project_to_simplex(frequencies[own]) for own in group]
     rows: dict[tuple[Places, int], tuple[Row, ...]] = {}
     for one, two in combinations(range(len(marginals)), 2):
-        table = joint_table(history, one, two)
+        table = joint_table(history, group[one], group[two])
         if table is None:
             raise LearningError("these counts keep no pairwise tables: the schema has too many labels for cond-rr")
         joint = fitted(table.frequencies, marginals[one], marginals[two])
@@ -123,7 +136,7 @@ def _tables(history: History, _: Wanted) -> Found:
     return Found(TableFill(tuple(Table(pivots, other, rows[pivots, other]) for pivots, other in places)))
 
 
-_LEARNERS: Mapping[type[Fill], Callable[[History, Wanted], Found]] = {
+_LEARNERS: Mapping[type[Fill], Callable[[History, Places, Fraction, Wanted], Found]] = {
     RowFill: _rows,
     CopyFill: _copies,
     TableFill: _tables,

@@ -25,7 +25,6 @@ from privtally.collector.learn.information import (
     directed_copies,
     directed_information,
 )
-from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
@@ -91,18 +90,20 @@ class _Campaign:
         return self.attributes * self.size > MOST_LABELS or (differ and self.attributes > MOST_UNLIKE)
 
 
-def choose(plan: Plan, earlier: Sequence[Likelihood], people: int, max_pivot_guess: float) -> Choice:
-    """The choice for this many people in the next phase, from the likelihoods of earlier phases; even fills where the
-    schema is too large.
+def choose(
+    labels: Labels, budget: Fraction, earlier: Sequence[Likelihood], people: int, max_pivot_guess: float
+) -> Choice:
+    """The choice for attributes with these labels and this budget and for this many people in the next phase, from the
+    likelihoods of earlier phases; even fills where there are too many labels.
     """
-    attributes, size = len(plan.schema.attributes), plan.schema.sizes[0]
-    channel = best_channel(Fraction(plan.epsilon), size).channel(Fraction(plan.epsilon), size)
+    attributes, size = len(labels), len(labels[0])
+    channel = best_channel(budget, size).channel(budget, size)
     codes = channel.outputs
-    model = Model([attribute.labels for attribute in plan.schema.attributes])
+    model = Model(labels)
     scores = [likelihood.at(model.uniform) for likelihood in earlier]
     gradient, known = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
     campaign = _Campaign(
-        labels=[attribute.labels for attribute in plan.schema.attributes],
+        labels=labels,
         first=float(np.trace(model.basis.T @ known @ model.basis)) / model.basis.shape[1],
         second=people * (channel.inside - channel.meet) * ((channel.same - channel.other) / channel.total) ** 2,
         whole=min(codes**attributes, people) <= SUB_REPORT_LIMIT,

@@ -1,0 +1,57 @@
+"""--groups: attributes by name, or chosen, and what there is to say about the choice."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from privtally.cli.console import err
+from privtally.errors import CampaignError
+from privtally.names import MechanismName
+
+if TYPE_CHECKING:
+    from privtally.mechanisms.grouping import Grouping
+    from privtally.schema import Schema
+
+PEOPLE = 10_000
+"""The number of people for whom expected errors are said."""
+
+
+def read_groups(
+    text: str | None, schema: "Schema", epsilon: float, mechanism: MechanismName, pivots: int
+) -> Sequence[Sequence[str]] | None:
+    """The groups that an option names, by semicolons and commas; if it says auto, the best ones, and why."""
+    if text is None:
+        return None
+    if text != "auto":
+        from privtally.schema import normal
+
+        return [[name.strip() for name in group.split(",")] for group in normal(text).split(";")]
+    from privtally.documents.plan import check_epsilon
+    from privtally.mechanisms import NAMED
+    from privtally.mechanisms.grouping import best_groups
+
+    check_epsilon(epsilon)
+    if pivots != 1:
+        raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+    chosen = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism])
+    groups = [[schema.names[own] for own in group] for group in chosen.groups]
+    err.print(_said(groups, chosen, epsilon), markup=False)
+    return groups
+
+
+def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
+    budget = f"ε = {epsilon / len(groups):.3g}"
+    count = "one group" if len(groups) == 1 else f"{len(groups)} groups with {budget} each"
+    members = "; ".join(", ".join(group) for group in groups)
+    return (
+        f"Chose {count}: {members}. From {PEOPLE:,} people expect {_points(chosen.variance)} (one standard error of "
+        "the unbiased estimate, on average over all that the answers may be). "
+        f"All in one group: {_points(chosen.together)}; every question alone: {_points(chosen.alone)}."
+    )
+
+
+def _points(variance: float | None) -> str:
+    if variance is None:
+        return "not possible"
+    return f"± {100 * sqrt(variance / PEOPLE):.2g} percentage points"

@@ -1,0 +1,134 @@
+"""Groups and several pivots in plans."""
+
+from fractions import Fraction
+
+import msgspec
+import pytest
+
+from privtally.documents.campaign import Campaign
+from privtally.documents.plan import load_plan
+from privtally.errors import PlanError, PrivtallyError
+from privtally.mechanisms import NAMED, build
+from privtally.mechanisms.fills import SilentFill, UniformFill
+from privtally.names import MechanismName
+from tests.support import fill_of, first_plan, later_plan
+
+FOUR = (3, 2, 3, 2)
+GROUPS = [["q2", "q0"], ["q1", "q3"]]
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd"])
+def test_each_group_is_a_part_with_an_equal_share(mechanism: MechanismName) -> None:
+    plan = first_plan(FOUR, 2.0, mechanism, groups=GROUPS)
+    assert plan.groups == ((2, 0), (1, 3)) == tuple(part.attributes for part in plan.parts)
+    assert {type(part.fill) for part in plan.parts} == {SilentFill if mechanism == "smp" else UniformFill}
+    ratios = {float(part.ratio) for part in plan.sampler.parts}
+    assert all(ratio == pytest.approx(2.718281828) for ratio in ratios)
+    assert load_plan(plan.dump()) == plan
+
+
+@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
+def test_a_mechanism_that_learns_states_its_groups_from_the_start(mechanism: MechanismName) -> None:
+    plan = first_plan(FOUR, 2.0, mechanism, groups=GROUPS)
+    assert plan.groups == ((2, 0), (1, 3))
+    assert plan.parts == first_plan(FOUR, 2.0).parts
+    assert load_plan(plan.dump()).groups == plan.groups
+
+
+def test_one_group_is_no_groups() -> None:
+    assert first_plan(FOUR, 2.0, "smp", groups=[["q0", "q1", "q2", "q3"]]) == first_plan(FOUR, 2.0, "smp")
+
+
+def test_every_attribute_alone_is_the_mechanism_spl() -> None:
+    alone = first_plan(FOUR, 2.0, "smp", groups=[["q0"], ["q1"], ["q2"], ["q3"]])
+    assert alone.parts == first_plan(FOUR, 2.0).parts
+
+
+@pytest.mark.parametrize(
+    ("groups", "word"),
+    [
+        ([["q0", "q1"], ["q1", "q2", "q3"]], "'q1'"),
+        ([["q0", "q0", "q1"], ["q2", "q3"]], "'q0'"),
+        ([["q0", "q1"], ["q2"]], "'q3'"),
+        ([["q0", "q1"], ["q2", "q3", "x"]], "'x'"),
+        ([["q0", "q1", "q2", "q3"], []], "at least one"),
+    ],
+)
+def test_groups_that_do_not_divide_the_attributes_are_refused(groups: list[list[str]], word: str) -> None:
+    with pytest.raises(PlanError, match=word):
+        first_plan(FOUR, 2.0, "smp", groups=groups)
+
+
+def test_groups_that_a_mechanism_does_not_take_are_refused() -> None:
+    with pytest.raises(PlanError, match="spl"):
+        first_plan(FOUR, 2.0, "spl", groups=GROUPS)
+    with pytest.raises(PlanError, match="labels"):
+        first_plan(FOUR, 2.0, "corr-rr", groups=[["q0", "q1"], ["q2", "q3"]])
+    with pytest.raises(PlanError, match="group"):
+        first_plan(FOUR, 2.0, "cond-rr", groups=[["q0"], ["q1"], ["q2"], ["q3"]])
+
+
+def test_a_budget_too_small_for_the_weights_is_refused() -> None:
+    """Below the least epsilon of a plan, where only thousands of groups would bring a share of it."""
+    sizes, groups = (60_000,) * 4, ((0, 1), (2, 3))
+    for budget, fits in ((Fraction(1, 10**6), True), (Fraction(1, 10**13), False)):
+        parts = NAMED["smp"].first(sizes, budget, groups, 1)
+        if fits:
+            build(parts, sizes, budget)
+        else:
+            with pytest.raises(PlanError, match="64-bit"):
+                build(parts, sizes, budget)
+
+
+def test_groups_in_a_plan_must_be_its_parts_or_all_alone() -> None:
+    plan = first_plan(FOUR, 2.0, "smp", groups=GROUPS)
+    for groups in (((0, 1), (2, 3)), ((0, 1, 2, 3),), ((2, 0), (1,)), ((2, 0), (1, 3, 3)), ((2, 0), (1, 3), ())):
+        with pytest.raises(PlanError, match="groups"):
+            msgspec.structs.replace(plan, groups=groups)
+
+
+def test_plans_of_one_campaign_agree_in_their_groups() -> None:
+    first = first_plan(FOUR, 2.0, "cond-rr", groups=GROUPS)
+    plain = first_plan(FOUR, 2.0, "cond-rr")
+    assert first.campaign_id != plain.campaign_id
+    fill = fill_of("cond-rr", FOUR)
+    assert fill is not None
+    other = msgspec.structs.replace(later_plan(plain, fill), campaign=first.campaign_id)
+    with pytest.raises(PrivtallyError, match="groups"):
+        Campaign.draft(first).open().close().follow(other)
+
+
+@pytest.mark.parametrize("pivots", [1, 2, 3])
+def test_pivots_share_the_budget(pivots: int) -> None:
+    plan = first_plan((3, 4, 2, 5), 1.5, "smp", pivots=pivots)
+    (part,) = plan.parts
+    assert (part.pivots, part.fill, plan.groups) == (pivots, SilentFill(), None)
+    assert float(plan.sampler.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045 ** (1.5 / pivots))
+    assert float(plan.sampler.ratio) == pytest.approx(2.718281828459045**1.5)
+    assert load_plan(plan.dump()) == plan
+
+
+def test_as_many_pivots_as_attributes_ask_all_of_them() -> None:
+    (part,) = first_plan((3, 4), 1.0, "smp", pivots=2).parts
+    assert (part.pivots, part.fill) == (2, None)
+    plan = first_plan(FOUR, 2.0, "smp", groups=[["q0", "q1", "q2"], ["q3"]])
+    assert [part.fill for part in plan.parts] == [SilentFill(), None]
+    two = first_plan(FOUR, 2.0, "smp", groups=GROUPS, pivots=2)
+    assert [(part.pivots, part.fill) for part in two.parts] == [(2, None), (2, None)]
+    assert float(two.sampler.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045**0.5)
+
+
+@pytest.mark.parametrize("pivots", [0, -1, 4, True, 1.0])
+def test_numbers_of_pivots_out_of_range_are_refused(pivots: int) -> None:
+    with pytest.raises(PlanError, match="pivots"):
+        first_plan((2,) * 6, 1.0, "smp", pivots=pivots)
+
+
+def test_more_pivots_than_attributes_and_pivots_that_hide_are_refused() -> None:
+    with pytest.raises(PlanError, match="3 pivots"):
+        first_plan((2, 2), 1.0, "smp", pivots=3)
+    with pytest.raises(PlanError, match="2 pivots"):
+        first_plan(FOUR, 1.0, "smp", groups=[["q0", "q1", "q2"], ["q3"]], pivots=2)
+    for mechanism in ("spl", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"):
+        with pytest.raises(PlanError, match="smp"):
+            first_plan((2, 2, 2), 1.0, mechanism, pivots=2)

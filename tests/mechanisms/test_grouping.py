@@ -1,0 +1,180 @@
+"""Groups: the closed-form variance against the exact law, and the choice against every partition."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from privtally.collector.estimate.inverse import inverse_of
+from privtally.errors import PlanError
+from privtally.exact.arrays import Floats
+from privtally.mechanisms import NAMED, Part
+from privtally.mechanisms.channel import Asked, randomized_response
+from privtally.mechanisms.fills import AnyFill, SilentFill, UniformFill
+from privtally.mechanisms.grouping import best_groups, mean_variance, unbiased_variance
+from privtally.mechanisms.named import Groups, best_channel
+from privtally.mechanisms.projective import Geometry, projective_response
+from privtally.names import MechanismName
+
+
+def exact_variance(part: Part, own: int, joint: Floats) -> float:
+    """The variance of the unbiased estimate from one report that answers the attribute, by enumeration of the law."""
+    back = inverse_of(part).back(own)[own]
+    values, chances = [], []
+    for report in part.reports():
+        if report[own] >= part.answers[own]:
+            continue
+        chance = sum(
+            float(part.probability(record, report)) * joint[record] for record in product(*map(range, part.sizes))
+        )
+        inside = part.asked[own].support(np.eye(part.answers[own])[report[own]])
+        value = back @ inside
+        values.append(value - value.mean())  # estimates are moved so that they sum to 1
+        chances.append(chance)
+    weights, seen = np.array(chances) / sum(chances), np.array(values)
+    mean = weights @ seen
+    return float((weights @ (seen - mean) ** 2).mean() / sum(chances))
+
+
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize("fill", [UniformFill(), SilentFill()])
+def test_the_closed_form_is_the_variance_under_the_exact_law(fill: AnyFill, even: bool) -> None:
+    """The silent case has one report divided by the share of those who answer: what n reports have, n times."""
+    made_up = np.random.default_rng(5)
+    budget = Fraction(3, 2)
+    asked: tuple[Asked, ...] = (
+        randomized_response(budget, 3),
+        projective_response(budget, 5, Geometry(2, 3)),
+        randomized_response(budget, 2),
+    )
+    part = Part((0, 1, 2), 1, asked, fill)
+    joint = np.full(part.sizes, 1 / 30) if even else made_up.dirichlet(np.ones(30)).reshape(part.sizes)
+    for own, channel in enumerate(asked):
+        others = tuple(axis for axis in range(3) if axis != own)
+        frequencies = joint.sum(axis=others)
+        share, many = (1.0, 3) if fill.silent else (1 / 3, 1)
+        found = many * unbiased_variance(channel, share, frequencies)
+        assert found == pytest.approx(exact_variance(part, own, joint), rel=1e-9)
+        if even:
+            assert found == pytest.approx(many * unbiased_variance(channel, share), rel=1e-12)
+
+
+TABLE = {
+    (6, 4, 1): (74.8, None, 99.7, 12.5, None),
+    (6, 4, 4): (7.80, (3, 4.44), 5.11, 1.30, None),
+    (6, 4, 6): (6.88, (3, 1.98), 2.08, 1.15, (2, 0.82)),
+    (8, 2, 4): (17.2, (4, 4.68), 4.17, 2.15, (2, 1.72)),
+    (12, 3, 4): (35.7, (4, 15.1), 16.4, 2.97, (2, 2.88)),
+    (12, 8, 6): (16.4, (2, 7.93), 19.4, 1.37, (2, 1.32)),
+    (12, 8, 8): (15.8, (3, 4.47), 9.75, 1.32, (2, 0.87)),
+}
+"""(attributes, labels, epsilon): hidden pivots in one group, the best between, alone; known ones, the best between."""
+
+
+@pytest.mark.parametrize(("case", "wanted"), TABLE.items())
+def test_where_groups_pay(case: tuple[int, int, int], wanted: tuple[float, object, float, float, object]) -> None:
+    attributes, labels, epsilon = case
+    hidden, known = {}, {}
+    for number in (number for number in range(1, attributes + 1) if attributes % number == 0):
+        channel, members = randomized_response(Fraction(epsilon, number), labels), attributes // number
+        hidden[number] = unbiased_variance(channel, 1 / members)
+        known[number] = members * unbiased_variance(channel)
+
+    def between(variances: dict[int, float], ends: float) -> tuple[int, float] | None:
+        number = min(list(variances)[1:-1], key=lambda number: variances[number])
+        return (number, float(f"{variances[number]:.3g}")) if variances[number] < ends else None
+
+    assert float(f"{hidden[1]:.3g}") == wanted[0]
+    assert float(f"{hidden[attributes]:.3g}") == wanted[2]
+    assert known[1] == pytest.approx(wanted[3], abs=0.05 if wanted[3] > 10 else 0.005)
+    inside = between(hidden, min(hidden[1], np.inf))
+    assert inside == wanted[1]
+    inside = between(known, known[1])
+    assert inside is None if wanted[4] is None else inside is not None and inside[0] == wanted[4][0]  # type: ignore[index]
+
+
+def partitions(places: Sequence[int]) -> Iterator[list[list[int]]]:
+    """Every partition of some places."""
+    if not places:
+        yield []
+        return
+    first, rest = places[0], places[1:]
+    for smaller in partitions(rest):
+        yield [[first], *smaller]
+        for number, group in enumerate(smaller):
+            yield [*smaller[:number], [first, *group], *smaller[number + 1 :]]
+
+
+SIX = ((2, 2, 3, 4, 8, 16), (2, 3, 5, 9, 16, 42), (4, 4, 4, 4, 4, 4), (2, 2, 2, 2, 2, 64))
+
+
+def variance_of(
+    groups: Groups, sizes: Sequence[int], epsilon: float, name: MechanismName, truth: list[Floats]
+) -> float:
+    budget = Fraction(epsilon) / len(groups)
+    channels = [best_channel(budget, size).channel(budget, size) for size in sizes]
+    return mean_variance(channels, groups, NAMED[name], truth)
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd"])
+@pytest.mark.parametrize("sizes", SIX)
+def test_the_choice_is_near_the_best_of_all_partitions_at_other_frequencies(
+    sizes: tuple[int, ...], mechanism: MechanismName
+) -> None:
+    """It knows no frequencies, and is within 5 % of the best that knows them; one group, or all alone, is not."""
+    made_up = np.random.default_rng(6)
+    truth = [made_up.dirichlet(np.ones(size)) for size in sizes]
+    every = [tuple(map(tuple, partition)) for partition in partitions(range(6))]
+    assert len(every) == 203
+    ends = []
+    for epsilon in (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0):
+        best = min(variance_of(groups, sizes, epsilon, mechanism, truth) for groups in every)
+        chosen = best_groups(sizes, Fraction(epsilon), NAMED[mechanism])
+        assert variance_of(chosen.groups, sizes, epsilon, mechanism, truth) <= 1.05 * best
+        one_or_alone = (tuple(range(6)),), tuple((own,) for own in range(6))
+        ends.append([variance_of(groups, sizes, epsilon, mechanism, truth) / best for groups in one_or_alone])
+    assert np.max(ends) > 1.05
+
+
+def typical_frequencies(size: int) -> Floats:
+    """Frequencies that differ from uniform ones as much as a draw from Dirichlet(1) does in the mean of squares."""
+    direction = np.eye(size)[0] - 1 / size
+    squares = (size - 1) / (size * (size + 1))
+    found: Floats = np.full(size, 1 / size) + direction * np.sqrt(squares / (direction @ direction))
+    return found
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd", "rs-rfd", "corr-rr"])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+def test_the_choice_is_the_best_of_all_partitions_that_are_allowed(mechanism: MechanismName, epsilon: float) -> None:
+    sizes, named = (2, 4, 3, 4, 2), NAMED[mechanism]
+    # The variance at these frequencies is the mean over all distributions, but for the order of labels.
+    typical = [typical_frequencies(size) for size in sizes]
+    found = {}
+    for partition in partitions(range(5)):
+        groups = tuple(map(tuple, partition))
+        try:
+            named.first(sizes, Fraction(epsilon), groups)
+        except PlanError:
+            continue
+        found[groups] = variance_of(groups, sizes, epsilon, mechanism, typical)
+    chosen = best_groups(sizes, Fraction(epsilon), named)
+    assert chosen.groups in {tuple(sorted(tuple(sorted(group)) for group in groups)) for groups in found}
+    assert chosen.variance == pytest.approx(min(found.values()), rel=1e-9)
+    together = found.get((tuple(range(5)),))
+    assert chosen.together == (None if together is None else pytest.approx(together))
+
+
+def test_budgets_that_cannot_be_realised_are_no_candidates() -> None:
+    assert best_groups((2,) * 8, Fraction(1, 10**6), NAMED["smp"]).together is not None
+    with pytest.raises(PlanError, match="spl"):
+        best_groups((2, 2), Fraction(1), NAMED["spl"])
+
+
+def test_very_many_attributes_can_be_put_into_groups() -> None:
+    chosen = best_groups((2, 3) * 60, Fraction(8), NAMED["smp"])
+    assert sorted(own for group in chosen.groups for own in group) == list(range(120))
+    assert chosen.together is not None
+    assert chosen.variance < 0.8 * chosen.together

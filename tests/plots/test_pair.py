@@ -1,0 +1,45 @@
+"""Heat maps of two-way tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privtally.collector.pairs import PairEstimate
+from privtally.plots.estimate import render
+from privtally.plots.pair import draw
+
+pytest.importorskip("matplotlib")
+
+
+def table(first: int, second: int, *, noisy: bool = False) -> PairEstimate:
+    frequencies = np.random.default_rng(1).dirichlet(np.ones(first * second)).reshape(first, second)
+    labels = tuple(f"a${code}" for code in range(first)), tuple(f"b_{code}" for code in range(second))
+    rows = tuple(map(tuple, frequencies.tolist()))
+    return PairEstimate(("first", "second"), labels, rows, rows, 1_234, noisy)
+
+
+def test_every_cell_has_its_number() -> None:
+    figure = draw(table(2, 3))
+    panel = figure.axes[0]
+    (image,) = panel.images
+    percent = 100 * np.array(table(2, 3).frequencies)
+    assert np.asarray(image.get_array()) == pytest.approx(percent)
+    written = [text.get_text().split("\n")[0] for text in panel.texts]
+    assert written == [f"{value:.1f}" for value in percent.ravel()]
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["a$0", "a$1"]
+    assert (panel.get_ylabel(), panel.get_xlabel()) == ("first", "second")
+    assert render(figure, Path("x.svg")).startswith(b"<?xml")
+
+
+def test_a_table_that_says_little_says_so_in_its_picture() -> None:
+    assert "\n" not in draw(table(2, 2)).get_suptitle()
+    assert "\n" in draw(table(2, 2, noisy=True)).get_suptitle()
+
+
+def test_of_very_many_labels_the_most_frequent_are_drawn() -> None:
+    figure = draw(table(500, 3))
+    (image,) = figure.axes[0].images
+    assert np.asarray(image.get_array()).shape == (40, 3)
+    assert not figure.axes[0].texts
+    assert max(figure.get_size_inches()) < 30
