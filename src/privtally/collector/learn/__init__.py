@@ -89,7 +89,7 @@ def learn(
 
 def _rows(history: History, _: Wanted) -> Found:
     """RS+RFD: each attribute's frequencies, clipped at 0."""
-    frequencies, _variances = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     return Found(RowFill(tuple(nearest_distribution(np.clip(own, 0, None)) for own in frequencies)))
 
 
@@ -101,7 +101,7 @@ def _copies(history: History, wanted: Wanted) -> Found:
         choice = choose(plan, likelihoods, wanted.people, wanted.max_pivot_guess)
         fill = CopyFill(tuple(map(tuple, choice.copy_probability.tolist())))
         return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
-    frequencies, _ = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     fill = CopyFill(copy_probabilities(frequencies, plan.epsilon, wanted.people, wanted.rule))
     # The paper's rules are for randomized response, whatever the number of labels.
     return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(frequencies))
@@ -109,7 +109,7 @@ def _copies(history: History, wanted: Wanted) -> Found:
 
 def _tables(history: History, _: Wanted) -> Found:
     """Cond-RR: a conditional table for every ordered pair."""
-    frequencies, _variances = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     marginals = list(map(project_to_simplex, frequencies))
     rows: dict[tuple[Places, int], tuple[Row, ...]] = {}
     for one, two in combinations(range(len(marginals)), 2):
