@@ -1,8 +1,8 @@
 """What follows from frequencies: the covariance is the law's, ratios have the right errors, and intervals cover.
 
 Coverage is counted in runs of fixed seeds, each with a population of its own. At least 93 % of the intervals must
-cover, and at most 98 % of those of shares among people who answered; of intervals three quarters as wide fewer must. Where
-binning leaves something open, the numbers are put at the end of their bins that is worst for the interval.
+cover, and at most 98 % of those of shares among people who answered; of intervals three quarters as wide fewer must.
+Where binning leaves something open, the numbers are put at the end of their bins that is worst for the interval.
 """
 
 from dataclasses import replace
