@@ -1,17 +1,19 @@
-"""Write survey-1.csv and survey-2.csv: simulated people for the tour. `python examples/make_survey.py DIRECTORY`."""
+"""Write survey-1.csv, survey-2.csv and visits.csv: simulated people. `python examples/make_survey.py DIRECTORY`."""
 
 import csv
 import sys
 from pathlib import Path
 
+from privtally.exact.source import Source
 from privtally.lab.seed import seeded
 from privtally.lab.survey import SCHEMA, simulate
 
 PEOPLE = {"survey-1.csv": 400, "survey-2.csv": 3_600}
+VISITORS = 4_000
 
 
 def main(directory: Path) -> None:
-    """Write both files."""
+    """Write the files."""
     source = seeded(2026)
     for name, people in PEOPLE.items():
         with (directory / name).open("w", newline="") as file:
@@ -20,6 +22,18 @@ def main(directory: Path) -> None:
             for row in simulate(people, source).codes.tolist():
                 labels = [attribute.labels[code] for attribute, code in zip(SCHEMA.attributes, row, strict=True)]
                 writer.writerow(["12", *labels])
+    with (directory / "visits.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["age", "smokes", "hours of sleep"])
+        writer.writerows(visitor(source) for _ in range(VISITORS))
+
+
+def visitor(source: Source) -> tuple[int, str, str]:
+    """One simulated visitor: the older smoke and sleep less, and one in seven skips a question."""
+    one, two, three, smoking, sleeping, skipping = (int(word >> 40) / 2**24 for word in source.words(6).tolist())
+    age = int(100 * (one + two + three) / 3)
+    smokes = "" if skipping < 0.15 else ("yes" if smoking < 0.1 + age / 300 else "no")
+    return age, smokes, "" if skipping > 0.9 else f"{8.5 - age / 40 + 3 * (sleeping - 0.5):.1f}"
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def test_the_largest_domain_is_allowed() -> None:
         ),
         ('{"attributes": [{"name": "a", "labels": ["x", "y"], "note": 1}]}', "unknown field `note`"),
         ('{"attributes": [{"name": "a", "labels": ["x", 2]}]}', "Expected `str`, got `int`"),
-        ('{"attributes": [{"name": "a"}]}', "missing required field `labels`"),
+        ('{"attributes": [{"name": "a"}]}', "labels"),
         ("{", "not well-formed"),
         ("[" * 100_000, "not well-formed"),
         ('{"attributes": ' + "1" * 5_000 + "}", "integer"),

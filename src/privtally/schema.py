@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
+from privtally.bins import Bins, Declared
 from privtally.errors import RecordError, SchemaError
 from privtally.exact import wire
 from privtally.exact.arrays import Codes
@@ -18,21 +19,46 @@ from privtally.exact.arrays import Codes
 MAX_LABELS = 65_536
 
 
-class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+NO_ANSWER = "no answer"
+"""The last label of an attribute that may be skipped."""
+
+
+class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
     """One question and the answers it allows, in the order that gives them their codes 0, 1, 2 …
 
-    Name and labels are kept in Unicode's form NFC, so that the same text is the same label however it was typed.
+    Name and labels are kept in Unicode's form NFC, so that the same text is the same label however it was typed. Labels
+    of a numeric attribute follow from its bins; an optional attribute has "no answer" as its last label.
     """
 
     name: str
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    optional: bool = False
+    ordered: bool = False
+    bins: Declared | None = None
+    decimals: bool = False
+    """Whether numbers may have decimals; of use with bins only, and so is `clamp`."""
+    clamp: bool = False
+    """Whether a number out of range belongs to the first or last bin, instead of being refused."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", _checked(self.name, "an attribute's name"))
         where = f"attribute '{self.name}'"
-        force_setattr(self, "labels", tuple(_checked(label, f"a label of {where}") for label in self.labels))
-        if not 2 <= len(self.labels) <= MAX_LABELS:
-            raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} labels, it declares {len(self.labels)}")
+        labels = tuple(_checked(label, f"a label of {where}") for label in self.labels)
+        if self.numbers is not None:
+            derived = self.numbers.labels
+            if labels not in ((), derived, (*derived, NO_ANSWER) if self.optional else derived):
+                raise SchemaError(f"the labels of {where} do not follow from its bins; declare one or the other")
+            labels = derived
+            force_setattr(self, "bins", self.numbers.edges)
+            force_setattr(self, "ordered", self.bins is not None)
+        elif self.decimals or self.clamp:
+            raise SchemaError(f"{where} has 'decimals' or 'clamp', which need bins")
+        if self.optional and labels[-1:] != (NO_ANSWER,):
+            labels = (*labels, NO_ANSWER)
+        force_setattr(self, "labels", labels)
+        if self.answers < 2 or self.size > MAX_LABELS:
+            beside = f" beside '{NO_ANSWER}'" if self.optional else ""
+            raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} labels{beside}, it declares {self.answers}")
         if len(set(self.labels)) < len(self.labels):
             raise SchemaError(f"{where} declares the same label twice; every label must be different")
 
@@ -40,9 +66,47 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     def size(self) -> int:
         return len(self.labels)
 
+    @property
+    def answers(self) -> int:
+        """How many labels there are, "no answer" of an optional attribute not counted."""
+        return self.size - self.optional
+
     @cached_property
-    def code_of(self) -> Mapping[str, int]:
-        return {label: code for code, label in enumerate(self.labels)}
+    def numbers(self) -> Bins | None:
+        """The bins of a numeric attribute."""
+        if self.bins is None:
+            return None
+        where, most = f"attribute '{self.name}'", MAX_LABELS - self.optional
+        return Bins.of(where, self.bins, most, decimals=self.decimals, clamp=self.clamp)
+
+    @cached_property
+    def code_of(self) -> Mapping[Any, int]:
+        """The code of an answer, a label, or a number where there are bins; blank and None if it is optional."""
+        return _CodeOf(self)
+
+
+class _CodeOf(dict[Any, int]):
+    """The codes of an attribute's answers as they are usually typed; others are looked into when they are met."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        super().__init__(() if attribute.numbers else ((label, code) for code, label in enumerate(attribute.labels)))
+        if attribute.optional:
+            self.update(dict.fromkeys((NO_ANSWER, "", None), attribute.size - 1))
+        self.attribute = attribute
+
+    def __missing__(self, answer: Any) -> int:
+        name, blank = self.attribute.name, answer is None or (isinstance(answer, str) and not answer.strip())
+        if blank and self.attribute.optional:
+            return self.attribute.size - 1
+        if blank:
+            raise RecordError(f"attribute '{name}' is blank")
+        if self.attribute.numbers is not None:
+            return self.attribute.numbers.code(answer)
+        code = self.get(normal(answer)) if isinstance(answer, str) else None
+        if code is None:
+            fault = f"has a value that is none of its {self.attribute.size:,} declared labels"
+            raise RecordError(f"attribute '{name}' {fault}")
+        return code
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,7 +132,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_toml(cls, text: str | bytes) -> "Schema":
-        """A schema from TOML: an `[[attributes]]` table with `name` and `labels` for each attribute."""
+        """A schema from TOML: an `[[attributes]]` table with `name` and `labels`, or `bins`, for each attribute."""
         return cls._from(wire.refusing(lambda: tomllib.loads(wire.as_text(text)), dict, SchemaError, "the schema"))
 
     @classmethod
@@ -80,17 +144,12 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _from(cls, value: dict[str, Any]) -> "Schema":
         return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
 
-    def codes_of(self, labels: Sequence[str]) -> list[int]:
-        """The raw codes of labels in the attributes' order; what does not fit is named and never quoted."""
+    def codes_of(self, answers: Sequence[Any]) -> list[int]:
+        """The raw codes of answers in the attributes' order; what does not fit is named and never quoted."""
         try:
-            return [attribute.code_of[label] for attribute, label in zip(self.attributes, labels, strict=True)]
-        except (KeyError, TypeError):
-            pass  # only now is it worth looking at how the labels were typed
-        for attribute, label in zip(self.attributes, labels, strict=True):
-            if not isinstance(label, str) or normal(label) not in attribute.code_of:
-                fault = f"has a value that is none of its {attribute.size:,} declared labels"
-                raise RecordError(f"attribute '{attribute.name}' {fault if str(label).strip() else 'is blank'}")
-        return self.codes_of(list(map(normal, labels)))
+            return [attribute.code_of[answer] for attribute, answer in zip(self.attributes, answers, strict=True)]
+        except TypeError:
+            raise RecordError("an answer is neither a text nor a number") from None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from privtally.cli import words
 from privtally.collector.pairs import PairEstimate
+from privtally.documents.estimate import Estimate, Frequencies, Located, Quantile
 from tests.plots.test_estimate import estimate_of
 from tests.support import plan_of
 
@@ -86,3 +87,28 @@ def test_every_number_of_a_pair_can_be_read(width: int) -> None:
     console = terminal(width)
     words.print_pair(PairEstimate((LONG, "q"), (labels, labels), rows, rows, 100), console)
     assert printed(console).count("1.2% ± 1.2%") == 81
+
+
+def with_answered(name: str) -> Estimate:
+    estimate = estimate_of({name: ([0.5, 0.3, 0.2], [0.05] * 3)})
+    answered = Frequencies(("a0", "a1"), (0.625, 0.375), (0.04, 0.04), (0.5, 0.3), (0.7, 0.45))
+    quantiles = tuple(Quantile(value, value - 8, value + 8, share) for share, value in ((0.25, 31.5), (0.75, 1_234.5)))
+    more = {"answered": answered, "mean": Located(41.25, 38.125, 52.75), "quantiles": quantiles}
+    attribute = msgspec.structs.replace(estimate.attributes[name], **more)
+    return msgspec.structs.replace(estimate, attributes={name: attribute})
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("truth", [False, True])
+def test_what_follows_from_frequencies_is_shown(width: int, truth: bool) -> None:
+    console = terminal(width)
+    words.print_estimate(with_answered("q"), console, {"q": [0.5, 0.3, 0.2]} if truth else None)
+    text = printed(console)
+    for number in ("62.5%", "37.5%", "30.0–45.0 %", "41.25", "38.12", "52.75", "31.5", "1,234"):
+        assert number in text
+
+
+def test_plain_estimates_have_no_table_of_numbers() -> None:
+    console = terminal(80)
+    words.print_estimate(estimate_of({"q": ([0.5, 0.5], [0.05] * 2)}), console)
+    assert "mean" not in printed(console)

@@ -105,8 +105,8 @@ def test_identical_attributes_have_the_posterior_of_one_with_all_the_information
     summed = gradient.reshape(3, 3).sum(axis=0), np.diag(np.diag(information).reshape(3, 3).sum(axis=0))
     found, expected = model.posterior(prior, gradient, information), alone.posterior(single, *summed)
     assert model.mean(found) == pytest.approx(np.tile(alone.mean(expected), 3), abs=1e-6)
-    assert model.variances(found, information) == pytest.approx(
-        np.tile(alone.variances(expected, summed[1]), 3), rel=1e-6
+    assert model.covariance(found, information).diagonal() == pytest.approx(
+        np.tile(alone.covariance(expected, summed[1]).diagonal(), 3), rel=1e-6
     )
 
 

@@ -243,7 +243,7 @@ def test_an_estimate_survives_its_round_trip_and_says_where_it_came_from(method:
     assert [used.counts for used in result.provenance.phases] == [counts.digest for _, counts in history]
     assert result.provenance.software.startswith("privtally ")
     lines = result.to_csv().decode().splitlines()
-    assert lines[0] == "attribute,label,frequency,standard_error,low_95,high_95"
+    assert lines[0] == "attribute,label,frequency,standard_error,low_95,high_95,among"
     assert len(lines) == 7
 
 

@@ -291,7 +291,7 @@ def test_the_posterior_is_what_the_densities_say(labels: list[tuple[str, ...]]) 
     assert posterior.weights == pytest.approx(weights, abs=1e-9)
     assert model.mean(posterior) - model.uniform == pytest.approx(mean, abs=1e-12)
     variance = weights @ (np.array(spreads) + (np.array(means) - mean) ** 2)
-    assert model.variances(posterior, information) == pytest.approx(variance, abs=1e-12)
+    assert model.covariance(posterior, information).diagonal() == pytest.approx(variance, abs=1e-12)
 
 
 def test_nothing_is_shared_where_nothing_can_be() -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
-from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
+from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, PhaseUsed, Provenance
 
 pytest.importorskip("matplotlib")
 
@@ -86,3 +87,17 @@ def test_suffixes_in_capitals_are_known() -> None:
     figure = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}))
     assert imread(io.BytesIO(render(figure, Path("x.PNG"))), "png").size
     assert b"<svg" in render(figure, Path("x.SVG"))
+
+
+def test_a_picture_shows_shares_among_those_who_answered() -> None:
+    estimate = estimate_of({"plain": ([0.5, 0.5], [0.05] * 2), "q": ([0.5, 0.3, 0.2], [0.05] * 3)})
+    answered = Frequencies(("a0", "a1"), (0.625, 0.375), (0.04, 0.04), (0.5, 0.3), (0.7, 0.45))
+    attribute = structs.replace(estimate.attributes["q"], answered=answered)
+    figure = draw(structs.replace(estimate, attributes={**estimate.attributes, "q": attribute}))
+    _, panel = figure.axes
+    everybody, those = (box for box in panel.containers if isinstance(box, ErrorbarContainer))
+    assert len(everybody.lines[2][0].get_segments()) == 3
+    found = [(float(line[0, 0]), float(line[1, 0])) for line in those.lines[2][0].get_segments()]
+    assert found == [pytest.approx((50, 70)), pytest.approx((30, 45))]
+    (legend,) = figure.legends
+    assert any("answered" in text.get_text() for text in legend.get_texts())

@@ -1,6 +1,7 @@
 """Documents in words that a person can read, and their summaries for programs."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import ceil
 from typing import Any
 
@@ -11,9 +12,10 @@ from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+from privtally.cli.answer_words import blocks, print_numbers
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.documents.counts import Counts
-from privtally.documents.estimate import AttributeEstimate, Estimate
+from privtally.documents.estimate import Estimate, Frequencies
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
@@ -164,21 +166,23 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     table.add_column("95 %" if intervals else "± s.e.", justify="right", no_wrap=True)
     if truth is not None:
         table.add_column("truth", justify="right", no_wrap=True)
-    for name, attribute in estimate.attributes.items():
-        shown = sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_ROWS]
+    everything = chain.from_iterable(blocks(name, attribute) for name, attribute in estimate.attributes.items())
+    for name, found in everything:
+        shown = sorted(range(len(found.labels)), key=found.frequencies.__getitem__, reverse=True)[:MOST_ROWS]
         for place, code in enumerate(sorted(shown)):
-            frequency = attribute.frequencies[code]
-            row: list[RenderableType] = [Text(name if place == 0 else ""), Text(attribute.labels[code])]
+            frequency = found.frequencies[code]
+            row: list[RenderableType] = [Text(name if place == 0 else ""), Text(found.labels[code])]
             if bars:
                 row.append(Bar(1, 0, min(max(frequency, 0), 1), color="blue"))
-            row += [f"{frequency:.1%}", _reach(attribute, code)]
+            row += [f"{frequency:.1%}", _reach(found, code)]
             if truth is not None:
-                row.append(f"{truth[name][code]:.1%}")
+                row.append(f"{truth[name][code]:.1%}" if name in truth else "")
             table.add_row(*row)
-        if len(attribute.labels) > MOST_ROWS:
-            table.add_row("", f"… and {len(attribute.labels) - MOST_ROWS:,} rarer ones")
+        if len(found.labels) > MOST_ROWS:
+            table.add_row("", f"… and {len(found.labels) - MOST_ROWS:,} rarer ones")
         table.add_section()
     console.print(table)
+    print_numbers(estimate, console)
     bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
     for note in (bias, *estimate.notes) if estimate.biased else estimate.notes:
         console.print(note)
@@ -201,7 +205,7 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         console.print(f"Warning: the standard errors are as large as the entries, so this table says little; {more}.")
 
 
-def _reach(attribute: AttributeEstimate, code: int) -> str:
+def _reach(attribute: Frequencies, code: int) -> str:
     """The 95 % interval of a frequency, or the standard error where there is none."""
     if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
         return f"{attribute.standard_errors[code]:.1%}"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,8 +17,8 @@ NORMAL_95 = 1.959963984540054
 """The normal distribution has 95 % within this many standard deviations."""
 
 
-class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One attribute: for each label its frequency and the standard error of that."""
+class Frequencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For each label its frequency and the standard error of that."""
 
     labels: tuple[str, ...]
     frequencies: tuple[float, ...]
@@ -40,6 +41,34 @@ class AttributeEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             raise EstimateError("an interval must have a beginning and an end for each label")
         if not all(start <= own <= end for start, own, end in zip(low, self.frequencies, high, strict=True)):
             raise EstimateError("an interval must contain its frequency")
+
+
+class Located(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number with its 95 % interval, in which what binning leaves open is included."""
+
+    value: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise EstimateError("an interval must contain its value")
+
+
+class Quantile(Located, frozen=True, forbid_unknown_fields=True):
+    """The number below which a share of the people lies."""
+
+    share: float
+
+
+class AttributeEstimate(Frequencies, frozen=True, forbid_unknown_fields=True):
+    """One attribute, and what follows from its frequencies where it may be skipped or has bins."""
+
+    answered: Frequencies | msgspec.UnsetType = msgspec.UNSET
+    """The frequencies among those who answered."""
+    mean: Located | msgspec.UnsetType = msgspec.UNSET
+    quantiles: tuple[Quantile, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Mean and quantiles of the numbers, among those who answered."""
 
     @classmethod
     def of(
@@ -115,16 +144,21 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
     def to_csv(self) -> bytes:
-        """The estimate as CSV: one line for each label."""
+        """The estimate as CSV: one line for each label, and one more for each among those who answered."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["attribute", "label", "frequency", "standard_error", "low_95", "high_95"])
+        writer.writerow(["attribute", "label", "frequency", "standard_error", "low_95", "high_95", "among"])
         for name, attribute in self.attributes.items():
-            nothing = ("",) * len(attribute.labels)
-            bounds = (nothing if bound is msgspec.UNSET else bound for bound in (attribute.low, attribute.high))
-            rows = zip(attribute.labels, attribute.frequencies, attribute.standard_errors, *bounds, strict=True)
-            writer.writerows([name, *row] for row in rows)
+            writer.writerows([name, *row, "everybody"] for row in _rows(attribute))
+            if attribute.answered is not msgspec.UNSET:
+                writer.writerows([name, *row, "answered"] for row in _rows(attribute.answered))
         return text.getvalue().encode()
+
+
+def _rows(found: Frequencies) -> Iterator[tuple[Any, ...]]:
+    nothing = ("",) * len(found.labels)
+    bounds = (nothing if bound is msgspec.UNSET else bound for bound in (found.low, found.high))
+    return zip(found.labels, found.frequencies, found.standard_errors, *bounds, strict=True)
 
 
 def load_estimate(data: bytes | str) -> Estimate:

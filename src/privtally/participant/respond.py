@@ -13,12 +13,15 @@ from privtally.participant.ledger import answer_once
 from privtally.schema import Record, Records, Schema, code_type
 
 
-def encode(schema: Schema, answers: Mapping[str, str]) -> Record:
-    """A participant's answers, a label for each attribute, as a record."""
-    missing = [name for name in schema.names if name not in answers]
+def encode(schema: Schema, answers: Mapping[str, str | float | None]) -> Record:
+    """A participant's answers as a record: a label for each attribute, or a number where the schema has bins.
+
+    An optional attribute counts as skipped if its answer is missing, blank or None.
+    """
+    missing = [each.name for each in schema.attributes if each.name not in answers and not each.optional]
     if missing:
         raise RecordError(f"no answer for {', '.join(repr(name) for name in missing)}")
-    return Record(tuple(schema.codes_of([answers[name] for name in schema.names])))
+    return Record(tuple(schema.codes_of([answers.get(name) for name in schema.names])))
 
 
 def respond(

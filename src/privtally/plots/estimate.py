@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from privtally.documents.estimate import AttributeEstimate, Estimate
+from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies
 from privtally.errors import DocumentError
+from privtally.exact.arrays import Floats
 from privtally.plots.style import legend_below, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ESTIMATE_COLOUR = "#1f5a8a"
+ESTIMATE_COLOUR, ANSWERED_COLOUR = "#1f5a8a", "#a8501a"
 SUFFIXES = (".png", ".svg")
 MOST_LABELS = 40
 """More labels than this in one attribute cannot be told apart in a picture; the most frequent ones are drawn."""
@@ -73,7 +74,7 @@ def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None)
             panel.set_xlim(min(starts), max(ends))  # sharex takes time that grows with the square of the panels
         for panel in panels[len(drawn) :]:
             panel.set_axis_off()
-        legend_below(figure, panels[0])
+        legend_below(figure, max(panels[: len(drawn)], key=lambda panel: len(panel.get_legend_handles_labels()[1])))
         left_out = "" if len(drawn) == len(names) else f"\nthe first {len(drawn)} of {len(names)} attributes"
         source = estimate.provenance
         reports = sum(phase.reports for phase in source.phases)
@@ -99,13 +100,12 @@ def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
 def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: Sequence[float] | None) -> None:
     order = sorted(sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS])
     places = range(len(order))
-    percent = 100 * np.array(attribute.frequencies)[order]
-    errors, what = 100 * np.array([attribute.standard_errors] * 2)[:, order], "± s.e., without the bias"
-    if attribute.low is not msgspec.UNSET and attribute.high is not msgspec.UNSET:
-        errors = np.abs(100 * np.array([attribute.low, attribute.high])[:, order] - percent)
-        what = "95 % interval"
+    percent, errors = _percent(attribute, order)
+    what = "± s.e., without the bias" if attribute.low is msgspec.UNSET else "95 % interval"
     panel.barh(places, percent, height=0.55, color=ESTIMATE_COLOUR, alpha=0.35, label="estimate")
     panel.errorbar(percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label=what)
+    if attribute.answered is not msgspec.UNSET:
+        _draw_answered(panel, attribute.answered, order)
     if truth is not None:
         look = {"color": "#d98c21", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.6, "zorder": 5}
         panel.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
@@ -116,6 +116,23 @@ def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: 
     panel.set_xlabel("share of people, %")
     panel.axvline(0, color="black", linewidth=0.6)
     plain_axes(panel, "x")
+
+
+def _draw_answered(panel: Any, answered: Frequencies, order: Sequence[int]) -> None:
+    """The frequencies among those who answered, below those among everybody."""
+    drawn = [(place, code) for place, code in enumerate(order) if code < len(answered.labels)]
+    percent, errors = _percent(answered, [code for _, code in drawn])
+    look = {"color": ANSWERED_COLOUR, "markersize": 4, "capsize": 2, "elinewidth": 0.8, "markerfacecolor": "white"}
+    heights = [place + 0.2 for place, _ in drawn]
+    panel.errorbar(percent, heights, xerr=errors, fmt="s", label="of those who answered", **look)
+
+
+def _percent(found: Frequencies, order: Sequence[int]) -> tuple[Floats, Floats]:
+    """Frequencies in percent, and how far their intervals (or standard errors) reach down and up."""
+    percent = 100 * np.array(found.frequencies)[order]
+    if found.low is msgspec.UNSET or found.high is msgspec.UNSET:
+        return percent, 100 * np.array([found.standard_errors] * 2)[:, order]
+    return percent, np.abs(100 * np.array([found.low, found.high])[:, order] - percent)
 
 
 def shortened(text: str, longest: int = 24) -> str:

@@ -1,14 +1,24 @@
 """estimate: a campaign's history of (plan, counts) -> Estimate."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
+from privtally.collector.estimate.answered import among_answered, can_divide, mean, quantiles
 from privtally.collector.estimate.fit import about_fit
 from privtally.collector.estimate.large import pool_large
 from privtally.collector.estimate.notes import about_conditions, about_limits
-from privtally.collector.estimate.phase import PhaseEstimate, debias_as_randomized_response, invert
+from privtally.collector.estimate.phase import (
+    PhaseEstimate,
+    as_randomized_response,
+    debias_as_randomized_response,
+    invert,
+)
 from privtally.collector.estimate.pooled import MOST_LABELS, pool
+from privtally.collector.estimate.spread import Bounded, Exact, phase_covariance
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.campaign import check_one_campaign
@@ -17,7 +27,9 @@ from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed,
 from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
+from privtally.mechanisms import Part
 from privtally.names import METHODS, Method
+from privtally.schema import Attribute
 from privtally.version import SOFTWARE
 
 __all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
@@ -25,8 +37,14 @@ __all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
 Phase = tuple[Plan, Counts]
 History = Sequence[Phase]
 """Phases of one campaign, each with its counts."""
-Found = tuple[list[Floats], list[Floats]]
-"""Frequencies and variances of every attribute."""
+
+
+class Found(NamedTuple):
+    """Frequencies and variances of every attribute, and the covariance within one of them where that is known."""
+
+    frequencies: list[Floats]
+    variances: list[Floats]
+    covariance: Callable[[int], Floats | None]
 
 
 def estimate(history: History, method: Method = "pooled") -> Estimate:
@@ -35,14 +53,15 @@ def estimate(history: History, method: Method = "pooled") -> Estimate:
         raise EstimateError(f"the method must be one of {', '.join(METHODS)}")
     history = in_order(history)
     notes = about_fit(history)
-    frequencies, variances = _METHODS[method](history, notes)
+    found = _METHODS[method](history, notes)
     first = history[0][0]
     biased = method == "paper" and any(plan.learned is not None for plan, _ in history)
+    attributes = {
+        attribute.name: _attribute(attribute, own, found, notes, intervals=not biased)
+        for own, attribute in enumerate(first.schema.attributes)
+    }
     return Estimate(
-        attributes={
-            attribute.name: AttributeEstimate.of(attribute.labels, f, np.sqrt(v), intervals=not biased)
-            for attribute, f, v in zip(first.schema.attributes, frequencies, variances, strict=True)
-        },
+        attributes=attributes,
         method=method,
         biased=biased,
         notes=tuple(notes),
@@ -56,6 +75,30 @@ def estimate(history: History, method: Method = "pooled") -> Estimate:
             software=SOFTWARE,
         ),
     )
+
+
+def _attribute(attribute: Attribute, own: int, found: Found, notes: list[str], *, intervals: bool) -> AttributeEstimate:
+    """One attribute, with what follows from its frequencies where it may be skipped or has bins."""
+    frequencies, errors = found.frequencies[own], np.sqrt(found.variances[own])
+    alone = AttributeEstimate.of(attribute.labels, frequencies, errors, intervals=intervals)
+    if not attribute.optional and attribute.numbers is None:
+        return alone
+    answers = attribute.answers
+    matrix, chosen = found.covariance(own), frequencies[:answers]
+    skipped = float(errors[-1]) if attribute.optional else 0.0
+    spread = Bounded(errors[:answers], skipped) if matrix is None else Exact(matrix[:answers, :answers])
+    if not can_divide(chosen, spread):
+        notes.append(f"Too few people answered '{attribute.name}' to say what those who did answered.")
+        return alone
+    if matrix is None:
+        notes.append(f"Intervals of what follows from the frequencies of '{attribute.name}' are upper bounds: wider.")
+    more: dict[str, Any] = {}
+    if attribute.optional:
+        more["answered"] = among_answered(attribute.labels[:answers], chosen, spread, intervals=intervals)
+    if attribute.numbers is not None and intervals:
+        more["mean"] = mean(attribute.numbers, chosen, spread)
+        more["quantiles"] = quantiles(attribute.numbers, chosen, spread)
+    return structs.replace(alone, **more)
 
 
 def in_order(history: History) -> list[Phase]:
@@ -76,13 +119,16 @@ def _paper(history: History, notes: list[str]) -> Found:
     Where fills depend on the pivot it is Section 3.2's for Corr-RR, and the same for Cond-RR, for which the paper gives
     none. RS+RFD's second phase is clipped to [0, 1] and divided by its sum, as the published numbers have it.
     """
-    found = []
+    found: list[PhaseEstimate] = []
+    used: list[Sequence[Part]] = []
     for plan, counts in history:
         fills = [part.fill for part in plan.sampler.parts if part.fill is not None]
         if any(fill.conditional for fill in fills):
             phase = debias_as_randomized_response(plan, counts)
+            used.append(as_randomized_response(plan))
         else:
             phase = invert(plan, counts)
+            used.append(plan.sampler.parts)
         if plan.learned is not None and not any(fill.conditional for fill in fills):
             clipped = [np.clip(f, 0, 1) for f in phase.frequencies]
             if any((held != f).any() for held, f in zip(clipped, phase.frequencies, strict=True)):
@@ -93,7 +139,8 @@ def _paper(history: History, notes: list[str]) -> Found:
         found.append(phase)
     total = sum(counts.reports for _, counts in history)
     attributes = len(found[0].frequencies)
-    return _weigh(found, [[counts.reports / total] * attributes for _, counts in history])
+    weights = [[counts.reports / total] * attributes for _, counts in history]
+    return _weigh(history, found, used, weights)
 
 
 def unbiased(history: History, notes: list[str]) -> Found:
@@ -111,7 +158,8 @@ def unbiased(history: History, notes: list[str]) -> Found:
             "give the first phase's plan and counts as well, or use the method 'paper'"
         )
     notes += about_conditions(history[0][0].schema.names, [plan.phase for plan, _ in history], found)
-    return _weigh(found, (precisions / precisions.sum(axis=0)).tolist())
+    weights = (precisions / precisions.sum(axis=0)).tolist()
+    return _weigh(history, found, [plan.sampler.parts for plan, _ in history], weights)
 
 
 def _pooled(history: History, notes: list[str]) -> Found:
@@ -124,8 +172,9 @@ def _pooled(history: History, notes: list[str]) -> Found:
         notes.append(
             f"With more than {MOST_LABELS:,} labels in all, the estimate starts from each attribute's unbiased one."
         )
-        means, variances = pool_large(*unbiased(history, notes), labels)
-        return list(map(project_to_simplex, means)), variances
+        start = unbiased(history, notes)
+        means, variances = pool_large(start.frequencies, start.variances, labels)
+        return Found(list(map(project_to_simplex, means)), variances, lambda _: None)
     likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
     for (plan, _), likelihood in zip(history, likelihoods, strict=True):
         if likelihood.impossible:
@@ -135,8 +184,13 @@ def _pooled(history: History, notes: list[str]) -> Found:
     found = pool(likelihoods, labels)
     if not found.determined:
         notes.append("These reports do not tell all attributes apart; where they do not, the estimate is the prior's.")
-    bounds = np.cumsum(schema.sizes)[:-1]
-    return [project_to_simplex(f) for f in np.split(found.mean, bounds)], np.split(found.variance, bounds)
+    bounds = np.cumsum([0, *schema.sizes])
+    places = [slice(start, end) for start, end in pairwise(bounds.tolist())]
+    return Found(
+        [project_to_simplex(found.mean[place]) for place in places],
+        [found.variance[place] for place in places],
+        lambda own: found.covariance[places[own], places[own]],
+    )
 
 
 _METHODS: Mapping[Method, Callable[[History, list[str]], Found]] = {
@@ -146,14 +200,33 @@ _METHODS: Mapping[Method, Callable[[History, list[str]], Found]] = {
 }
 
 
-def _weigh(found: Sequence[PhaseEstimate], weights: Sequence[Sequence[float]]) -> Found:
-    """The weighted mean of the phases and its variance, attribute by attribute; weights[phase][attribute]."""
+def _weigh(
+    history: History,
+    found: Sequence[PhaseEstimate],
+    used: Sequence[Sequence[Part]],
+    weights: Sequence[Sequence[float]],
+) -> Found:
+    """The weighted mean of the phases and its variance, attribute by attribute; weights[phase][attribute].
+
+    `used` are the parts whose operators were undone in each phase.
+    """
     attributes = range(len(found[0].frequencies))
     pairs = list(zip(found, weights, strict=True))
-    frequencies = [
-        sum((weight[own] * phase.frequencies[own] for phase, weight in pairs), np.array(0.0)) for own in attributes
-    ]
-    variances = [
-        sum((weight[own] ** 2 * phase.variances[own] for phase, weight in pairs), np.array(0.0)) for own in attributes
-    ]
-    return frequencies, variances
+
+    def covariance(own: int) -> Floats | None:
+        phases = [
+            (weight[own] ** 2, phase_covariance(counts, parts, own))
+            for (_, counts), parts, weight in zip(history, used, weights, strict=True)
+            if weight[own]
+        ]
+        known = [square * matrix for square, matrix in phases if matrix is not None]
+        return sum(known, np.array(0.0)) if len(known) == len(phases) else None
+
+    return Found(
+        [sum((weight[own] * phase.frequencies[own] for phase, weight in pairs), np.array(0.0)) for own in attributes],
+        [
+            sum((weight[own] ** 2 * phase.variances[own] for phase, weight in pairs), np.array(0.0))
+            for own in attributes
+        ],
+        covariance,
+    )

@@ -38,12 +38,16 @@ def invert(plan: Plan, counts: Counts) -> PhaseEstimate:
 
 def debias_as_randomized_response(plan: Plan, counts: Counts) -> PhaseEstimate:
     """The paper's Phase II estimator, as if every attribute had been randomised itself: f = (c/n − q) / (p − q)."""
-    alone = [
+    return _carried_back(plan, counts, as_randomized_response(plan))
+
+
+def as_randomized_response(plan: Plan) -> list[Part]:
+    """The parts that a plan would have if every attribute had been randomised itself."""
+    return [
         Part((own,), 1, (channel,))
         for part in plan.sampler.parts
         for own, channel in zip(part.attributes, part.asked, strict=True)
     ]
-    return _carried_back(plan, counts, alone)
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,16 @@ class Posterior:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Mean and variance of the frequencies laid end to end, and whether the reports determine all of them."""
+    """Mean and covariance of the frequencies laid end to end, and whether the reports determine all of them."""
 
     mean: Floats
-    variance: Floats
+    covariance: Floats
     determined: bool
+
+    @property
+    def variance(self) -> Floats:
+        """The variance of every frequency."""
+        return self.covariance.diagonal().copy()
 
 
 class Model:
@@ -167,8 +172,8 @@ class Model:
         mean: Floats = self.uniform + self.basis @ posterior.mean
         return mean
 
-    def variances(self, posterior: Posterior, information: Floats) -> Floats:
-        """The variance of every frequency."""
+    def covariance(self, posterior: Posterior, information: Floats) -> Floats:
+        """The covariance of the frequencies laid end to end."""
         information = self.basis.T @ information @ self.basis
         off = posterior.means - posterior.mean
         covariance = (posterior.weights[:, None] * off).T @ off
@@ -178,8 +183,8 @@ class Model:
         for weight, each in posterior.dirichlet.values():
             beside = each.mean - posterior.mean
             covariance += weight * (each.covariance + np.outer(beside, beside))
-        variances: Floats = np.einsum("vi,ij,vj->v", self.basis, covariance, self.basis, optimize=True)
-        return variances
+        whole: Floats = self.basis @ covariance @ self.basis.T
+        return whole
 
     def _parts(self, prior: Prior) -> Iterator[tuple[slice, Floats]]:
         """Slices of the pairs of variances whose matrices fit in memory, and the prior's standard deviations (pair,
@@ -216,7 +221,7 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
         mean = mean + moved
         if moved @ information @ moved < CLOSE_ENOUGH:
             break
-    return Pooled(mean, model.variances(posterior, information), model.is_determined(information))
+    return Pooled(mean, model.covariance(posterior, information), model.is_determined(information))
 
 
 def _derivatives(likelihoods: Sequence[Likelihood], frequencies: Floats) -> tuple[Floats, Floats]:

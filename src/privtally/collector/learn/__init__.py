@@ -101,7 +101,7 @@ def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | 
 
 def _rows(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
     """RS+RFD: each attribute's frequencies, clipped at 0."""
-    frequencies, _variances = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     return Found(RowFill(tuple(nearest_distribution(np.clip(frequencies[own], 0, None)) for own in group)))
 
 
@@ -113,7 +113,7 @@ def _copies(history: History, group: Places, budget: Fraction, wanted: Wanted) -
         choice = choose(labels, budget, likelihoods, wanted.people, wanted.max_pivot_guess)
         fill = CopyFill(tuple(map(tuple, choice.copy_probability.tolist())))
         return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
-    frequencies, _ = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     own_frequencies = [frequencies[own] for own in group]
     fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
     # The paper's rules are for randomized response, whatever the number of labels.
@@ -122,7 +122,7 @@ def _copies(history: History, group: Places, budget: Fraction, wanted: Wanted) -
 
 def _tables(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
     """Cond-RR: a conditional table for every ordered pair."""
-    frequencies, _variances = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     marginals = [project_to_simplex(frequencies[own]) for own in group]
     rows: dict[tuple[Places, int], tuple[Row, ...]] = {}
     for one, two in combinations(range(len(marginals)), 2):
