@@ -74,7 +74,7 @@ def _as_counts_of(plan: Plan):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("rule", ["proposition", "published"])
 def test_the_paper_s_rules_look_at_one_group_with_its_budget(rule: Rule) -> None:
     history = started("corr-rr")
-    frequencies, _ = unbiased(history, [])
+    frequencies = unbiased(history, []).frequencies
     for part in learn(history, rule=rule, people=9_000).parts:
         if isinstance(part.fill, CopyFill):
             own = [frequencies[place] for place in part.attributes]

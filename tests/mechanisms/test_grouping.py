@@ -13,9 +13,10 @@ from privtally.exact.arrays import Floats
 from privtally.mechanisms import NAMED, Part
 from privtally.mechanisms.channel import Asked, randomized_response
 from privtally.mechanisms.fills import AnyFill, SilentFill, UniformFill
+from privtally.mechanisms.geometry import Geometry
 from privtally.mechanisms.grouping import best_groups, mean_variance, unbiased_variance
 from privtally.mechanisms.named import Groups, best_channel
-from privtally.mechanisms.projective import Geometry, projective_response
+from privtally.mechanisms.projective import projective_response
 from privtally.names import MechanismName
 
 
