@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import structs
 
-from privtally.collector.estimate.answered import among_answered, can_divide, mean, quantiles
+from privtally.collector.estimate.attribute import Found, attribute_estimate
 from privtally.collector.estimate.fit import about_fit
 from privtally.collector.estimate.large import pool_large
 from privtally.collector.estimate.notes import about_conditions, about_limits
@@ -18,18 +16,17 @@ from privtally.collector.estimate.phase import (
     invert,
 )
 from privtally.collector.estimate.pooled import MOST_LABELS, pool
-from privtally.collector.estimate.spread import Bounded, Exact, phase_covariance
+from privtally.collector.estimate.spread import phase_covariance
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.campaign import check_one_campaign
 from privtally.documents.counts import Counts, check_counts
-from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
+from privtally.documents.estimate import Estimate, PhaseUsed, Provenance
 from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import Part
 from privtally.names import METHODS, Method
-from privtally.schema import Attribute
 from privtally.version import SOFTWARE
 
 __all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
@@ -37,14 +34,6 @@ __all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
 Phase = tuple[Plan, Counts]
 History = Sequence[Phase]
 """Phases of one campaign, each with its counts."""
-
-
-class Found(NamedTuple):
-    """Frequencies and variances of every attribute, and the covariance within one of them where that is known."""
-
-    frequencies: list[Floats]
-    variances: list[Floats]
-    covariance: Callable[[int], Floats | None]
 
 
 def estimate(history: History, method: Method = "pooled") -> Estimate:
@@ -56,8 +45,9 @@ def estimate(history: History, method: Method = "pooled") -> Estimate:
     found = _METHODS[method](history, notes)
     first = history[0][0]
     biased = method == "paper" and any(plan.learned is not None for plan, _ in history)
+    numbers = None if biased else _for_numbers(history, found, method, notes)
     attributes = {
-        attribute.name: _attribute(attribute, own, found, notes, intervals=not biased)
+        attribute.name: attribute_estimate(attribute, own, found, numbers, notes, intervals=not biased)
         for own, attribute in enumerate(first.schema.attributes)
     }
     return Estimate(
@@ -77,28 +67,17 @@ def estimate(history: History, method: Method = "pooled") -> Estimate:
     )
 
 
-def _attribute(attribute: Attribute, own: int, found: Found, notes: list[str], *, intervals: bool) -> AttributeEstimate:
-    """One attribute, with what follows from its frequencies where it may be skipped or has bins."""
-    frequencies, errors = found.frequencies[own], np.sqrt(found.variances[own])
-    alone = AttributeEstimate.of(attribute.labels, frequencies, errors, intervals=intervals)
-    if not attribute.optional and attribute.numbers is None:
-        return alone
-    answers = attribute.answers
-    matrix, chosen = found.covariance(own), frequencies[:answers]
-    skipped = float(errors[-1]) if attribute.optional else 0.0
-    spread = Bounded(errors[:answers], skipped) if matrix is None else Exact(matrix[:answers, :answers])
-    if not can_divide(chosen, spread):
-        notes.append(f"Too few people answered '{attribute.name}' to say what those who did answered.")
-        return alone
-    if matrix is None:
-        notes.append(f"Intervals of what follows from the frequencies of '{attribute.name}' are upper bounds: wider.")
-    more: dict[str, Any] = {}
-    if attribute.optional:
-        more["answered"] = among_answered(attribute.labels[:answers], chosen, spread, intervals=intervals)
-    if attribute.numbers is not None and intervals:
-        more["mean"] = mean(attribute.numbers, chosen, spread)
-        more["quantiles"] = quantiles(attribute.numbers, chosen, spread)
-    return structs.replace(alone, **more)
+def _for_numbers(history: History, found: Found, method: Method, notes: list[str]) -> Found | None:
+    """Unbiased frequencies for means and quantiles, or None where no question asks for a number or there are none."""
+    if all(attribute.numbers is None for attribute in history[0][0].schema.attributes):
+        return None
+    if method != "pooled":
+        return found
+    try:
+        return unbiased(history, [])
+    except EstimateError:
+        notes.append("Means and quantiles need unbiased frequencies, which these reports do not give.")
+        return None
 
 
 def in_order(history: History) -> list[Phase]:
