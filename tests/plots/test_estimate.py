@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privtally.collector.top import top
 from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
 
 pytest.importorskip("matplotlib")
@@ -86,3 +87,15 @@ def test_suffixes_in_capitals_are_known() -> None:
     figure = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}))
     assert imread(io.BytesIO(render(figure, Path("x.PNG"))), "png").size
     assert b"<svg" in render(figure, Path("x.SVG"))
+
+
+def test_the_most_frequent_labels_are_drawn_alone_with_their_own_intervals() -> None:
+    frequencies = [0.1, 0.4, 0.05, 0.3, 0.15]
+    estimate = estimate_of({"q": (frequencies, [0.01] * 5)})
+    chosen = top(estimate, estimate, 3)
+    (panel,) = draw(chosen).axes
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["a1", "a3", "a4"]
+    found = chosen.attributes["q"]
+    for bar, low, high in zip(bars(panel), found.low, found.high, strict=True):
+        assert bar == pytest.approx((100 * low, 100 * high))
+    assert "3 of 5" in panel.get_title(loc="left")

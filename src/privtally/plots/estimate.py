@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from privtally.collector.top import TopEstimate, TopLabels
 from privtally.documents.estimate import AttributeEstimate, Estimate
 from privtally.errors import DocumentError
 from privtally.plots.style import legend_below, plain_axes
@@ -55,7 +56,7 @@ def render(figure: "Figure", path: Path) -> bytes:
     return room.getvalue()
 
 
-def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
+def draw(estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
     """One panel for each attribute: the frequency of each label with its 95 % interval, and the truth if known."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -96,14 +97,17 @@ def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
     return columns, min(-(-len(sizes) // columns), most_rows), height
 
 
-def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: Sequence[float] | None) -> None:
+def _draw_attribute(
+    panel: Any, attribute: AttributeEstimate | TopLabels, name: str, truth: Sequence[float] | None
+) -> None:
     order = sorted(sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS])
+    every = attribute.of if isinstance(attribute, TopLabels) else len(attribute.labels)
     places = range(len(order))
     percent = 100 * np.array(attribute.frequencies)[order]
     errors, what = 100 * np.array([attribute.standard_errors] * 2)[:, order], "± s.e., without the bias"
     if attribute.low is not msgspec.UNSET and attribute.high is not msgspec.UNSET:
         errors = np.abs(100 * np.array([attribute.low, attribute.high])[:, order] - percent)
-        what = "95 % interval"
+        what = "95 %, all at once" if isinstance(attribute, TopLabels) else "95 % interval"
     panel.barh(places, percent, height=0.55, color=ESTIMATE_COLOUR, alpha=0.35, label="estimate")
     panel.errorbar(percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label=what)
     if truth is not None:
@@ -111,7 +115,7 @@ def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: 
         panel.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
     panel.set_yticks(list(places), [_short(attribute.labels[code]) for code in order])
     panel.invert_yaxis()
-    left_out = "" if len(order) == len(attribute.labels) else f" (top {MOST_LABELS})"
+    left_out = "" if len(order) == every else f" (top {len(order)} of {every:,})"
     panel.set_title(_short(name, 48) + left_out, loc="left")
     panel.set_xlabel("share of people, %")
     panel.axvline(0, color="black", linewidth=0.6)
