@@ -77,9 +77,12 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
-        kept = part.asked[place].same / part.asked[place].total
+        channel = part.asked[place]
+        kept = f"{channel.inside * channel.same / channel.total:.1%}"
+        if channel.inside > 1:
+            kept += f" as one of {channel.inside:,} of {channel.outputs:,} codes"
         when = "" if len(part.branches) == 1 else " if chosen"
-        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), f"{kept:.1%}{when}")
+        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), kept + when)
     console.print(table)
     for part in mechanism.parts:
         if part.fill is not None:
