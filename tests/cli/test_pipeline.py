@@ -136,6 +136,24 @@ def test_estimates_are_written_and_drawn(program: Program, schema: Path, data: P
     assert program("show", "e.json", "--json").json()["kind"] == "estimate"
 
 
+def test_only_the_most_frequent_answers_are_shown_written_and_drawn(program: Program, schema: Path, data: Path) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "rs-fd", "-o", "job")
+    phase = ["--phase", "job/plan-1.json", "job/counts-1.json"]
+    shown = program("estimate", *phase, "--top", 1, "-o", "top.csv", "--plot", "top.svg")
+    assert "rarer" in shown.out
+    names = program("show", "job/plan-1.json", "--json").json()["attributes"]
+    rows = list(csv.DictReader(Path("top.csv").read_text().splitlines()))
+    assert [row["attribute"] for row in rows] == list(names)
+    assert "<svg" in Path("top.svg").read_text()
+    whole = program("estimate", *phase, "--json").json()["attributes"]
+    result = program("estimate", *phase, "--top", 1, "--json").json()["attributes"]
+    for name, own in result.items():
+        assert own["frequencies"] == [max(whole[name]["frequencies"])]
+        assert own["of"] == names[name]
+    assert "--top" in refused(program, "estimate", *phase, "--top", 0)
+    assert "--top" in refused(program, "estimate", *phase, "--top", 1, "--pair", "smokes,drinks")
+
+
 def test_show_says_what_a_document_holds(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
     plan = program("show", "job/plan-1.json")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from privtally.collector.top import top
 from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, PhaseUsed, Provenance
 
 pytest.importorskip("matplotlib")
@@ -101,3 +102,15 @@ def test_a_picture_shows_shares_among_those_who_answered() -> None:
     assert found == [pytest.approx((50, 70)), pytest.approx((30, 45))]
     (legend,) = figure.legends
     assert any("answered" in text.get_text() for text in legend.get_texts())
+
+
+def test_the_most_frequent_labels_are_drawn_alone_with_their_own_intervals() -> None:
+    frequencies = [0.1, 0.4, 0.05, 0.3, 0.15]
+    estimate = estimate_of({"q": (frequencies, [0.01] * 5)})
+    chosen = top(estimate, estimate, 3)
+    (panel,) = draw(chosen).axes
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["a1", "a3", "a4"]
+    found = chosen.attributes["q"]
+    for bar, low, high in zip(bars(panel), found.low, found.high, strict=True):
+        assert bar == pytest.approx((100 * low, 100 * high))
+    assert "3 of 5" in panel.get_title(loc="left")

@@ -36,7 +36,7 @@ PhaseOption = Annotated[
 ]
 
 
-def _within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None], int | None]:
+def within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None], int | None]:
     """A check that refuses a number out of an option's range."""
 
     def check(param: typer.CallbackParam, value: int | None) -> int | None:
@@ -48,13 +48,13 @@ def _within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None]
 
 
 PlotOption = Annotated[Path | None, Option(help="Also draw it to a .png or .svg file.")]
-RunsOption = Annotated[int, Option(help="How many times every campaign is simulated.", callback=_within(1, 1_000_000))]
+RunsOption = Annotated[int, Option(help="How many times every campaign is simulated.", callback=within(1, 1_000_000))]
 SchemaOption = Annotated[Path, Option("--schema", "-s", help="A schema in .toml or .json.")]
 SeedOption = Annotated[int, Option(help="The same seed gives the same numbers.")]
 ShareOption = Annotated[float, Option(help="The share of people who are asked in Phase I.")]
-check_users = _within(1, 10**12)
+check_users = within(1, 10**12)
 WorkersOption = Annotated[
-    int, Option(help="How many processes share the work; 0 for one a core.", callback=_within(0, 1_024))
+    int, Option(help="How many processes share the work; 0 for one a core.", callback=within(0, 1_024))
 ]
 
 

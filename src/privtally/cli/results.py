@@ -9,11 +9,12 @@ import typer
 from typer import Option
 
 from privtally.cli.console import beside, err, json_bytes, print_json
-from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, refuse_without_effect
+from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, refuse_without_effect, within
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
     from privtally.collector.pairs import PairEstimate, PairEstimates
+    from privtally.collector.top import TopEstimate
     from privtally.documents.estimate import Estimate
 
 
@@ -25,6 +26,14 @@ def estimate(
         str | None, Option(metavar="A,B", help="The two-way table of two attributes, from reports that answer both.")
     ] = None,
     pairs: Annotated[bool, Option("--pairs", help="All two-way tables that the reports carry.")] = False,
+    top: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            help="Only the N most frequent answers to each question, with intervals that hold together.",
+            callback=within(1, 65_536),
+        ),
+    ] = None,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
     ] = None,
@@ -35,6 +44,7 @@ def estimate(
     from privtally.cli import words
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs
+    from privtally.collector.top import top as most_frequent
     from privtally.files import check_output, is_stream, read_history, write_whole
     from privtally.plots import estimate as picture
     from privtally.plots import pair as heat_map
@@ -49,16 +59,20 @@ def estimate(
         picture.check_picture_path(plot)
     history = read_history(phase)
     with err.status("Estimating"), ExitStack() as stack:
-        result: Estimate | PairEstimate | PairEstimates
+        result: Estimate | PairEstimate | PairEstimates | TopEstimate
         if pairs:
-            refuse_without_effect(context, ["method", "pair", "plot"], "with --pairs")
+            refuse_without_effect(context, ["method", "pair", "plot", "top"], "with --pairs")
             result, figure = estimate_pairs(history), None
         elif pair is not None:
-            refuse_without_effect(context, ["method"], "with --pair")
+            refuse_without_effect(context, ["method", "top"], "with --pair")
             result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names))
             figure = None if plot is None else heat_map.draw(result)
         else:
-            result = estimate(history, method)
+            found = estimate(history, method)
+            result = found
+            if top is not None:
+                plain = found if method == "unbiased" else estimate(history, "unbiased")
+                result = most_frequent(found, plain, top)
             figure = None if plot is None else picture.draw(result)
         if plot is not None and figure is not None:
             stack.enter_context(write_whole(plot)).write(picture.render(figure, plot))

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from privtally.cli.answer_words import blocks, print_numbers
 from privtally.collector.pairs import PairEstimate, PairEstimates
+from privtally.collector.top import TopEstimate, TopLabels
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate, Frequencies
 from privtally.documents.plan import Plan
@@ -56,7 +57,9 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
             return {"kind": "estimate", **document.body()}
 
 
-def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates, console: Console) -> None:
+def describe(
+    document: Plan | Counts | Estimate | PairEstimate | PairEstimates | TopEstimate, console: Console
+) -> None:
     """Print a document in words."""
     match document:
         case Plan():
@@ -73,6 +76,8 @@ def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates, 
             if document.missing:
                 missing = _list([f"{one} and {two}" for one, two in document.missing])
                 console.print(Text(f"No report answers both of these: {missing}."))
+        case TopEstimate():
+            print_top(document, console)
 
 
 def _describe_plan(plan: Plan, console: Console) -> None:
@@ -86,9 +91,12 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
-        kept = part.asked[place].same / part.asked[place].total
+        channel = part.asked[place]
+        kept = f"{channel.inside * channel.same / channel.total:.1%}"
+        if channel.inside > 1:
+            kept += f" as one of {channel.inside:,} of {channel.outputs:,} codes"
         when = "" if len(part.branches) == 1 else " if chosen"
-        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), f"{kept:.1%}{when}")
+        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), kept + when)
     console.print(table)
     for part in mechanism.parts:
         if part.fill is not None:
@@ -153,10 +161,7 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
     """Print an estimate as a table with bars, next to the truth if that is known."""
-    provenance = estimate.provenance
-    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
-    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
-    console.print(f"{reports} private reports, {how}")
+    console.print(_source(estimate))
     bars = console.width >= (60 if truth is None else 70)  # a narrower console has no room for them
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
     if bars:
@@ -188,6 +193,33 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         console.print(note)
 
 
+def print_top(top: TopEstimate, console: Console) -> None:
+    """Print the most frequent labels, the most frequent first."""
+    console.print(_source(top))
+    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
+    for name in ("estimate", "95 %, all at once"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, attribute in top.attributes.items():
+        for place, label in enumerate(attribute.labels):
+            frequency = f"{attribute.frequencies[place]:.1%}"
+            table.add_row(Text(name if place == 0 else ""), Text(label), frequency, _reach(attribute, place))
+        if len(attribute.labels) < attribute.of:
+            table.add_row("", f"… and {attribute.of - len(attribute.labels):,} rarer ones")
+        table.add_section()
+    console.print(table)
+    console.print("The intervals of all labels of a question hold together 95 % of the time, chosen or not.")
+    for note in top.notes:
+        console.print(note)
+
+
+def _source(estimate: Estimate | TopEstimate) -> str:
+    """Where an estimate came from, in one line."""
+    provenance = estimate.provenance
+    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
+    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
+    return f"{reports} private reports, {how}"
+
+
 def print_pair(pair: PairEstimate, console: Console) -> None:
     """Print a two-way table."""
     first, second = pair.attributes
@@ -205,7 +237,7 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         console.print(f"Warning: the standard errors are as large as the entries, so this table says little; {more}.")
 
 
-def _reach(attribute: Frequencies, code: int) -> str:
+def _reach(attribute: Frequencies | TopLabels, code: int) -> str:
     """The 95 % interval of a frequency, or the standard error where there is none."""
     if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
         return f"{attribute.standard_errors[code]:.1%}"

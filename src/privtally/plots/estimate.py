@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from privtally.collector.top import TopEstimate, TopLabels
 from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies
 from privtally.errors import DocumentError
 from privtally.exact.arrays import Floats
@@ -56,7 +57,7 @@ def render(figure: "Figure", path: Path) -> bytes:
     return room.getvalue()
 
 
-def draw(estimate: Estimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
+def draw(estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
     """One panel for each attribute: the frequency of each label with its 95 % interval, and the truth if known."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -97,21 +98,25 @@ def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
     return columns, min(-(-len(sizes) // columns), most_rows), height
 
 
-def _draw_attribute(panel: Any, attribute: AttributeEstimate, name: str, truth: Sequence[float] | None) -> None:
+def _draw_attribute(
+    panel: Any, attribute: AttributeEstimate | TopLabels, name: str, truth: Sequence[float] | None
+) -> None:
     order = sorted(sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS])
+    every = attribute.of if isinstance(attribute, TopLabels) else len(attribute.labels)
     places = range(len(order))
     percent, errors = _percent(attribute, order)
-    what = "± s.e., without the bias" if attribute.low is msgspec.UNSET else "95 % interval"
+    what = "95 %, all at once" if isinstance(attribute, TopLabels) else "95 % interval"
+    what = "± s.e., without the bias" if attribute.low is msgspec.UNSET else what
     panel.barh(places, percent, height=0.55, color=ESTIMATE_COLOUR, alpha=0.35, label="estimate")
     panel.errorbar(percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label=what)
-    if attribute.answered is not msgspec.UNSET:
+    if isinstance(attribute, AttributeEstimate) and attribute.answered is not msgspec.UNSET:
         _draw_answered(panel, attribute.answered, order)
     if truth is not None:
         look = {"color": "#d98c21", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.6, "zorder": 5}
         panel.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
     panel.set_yticks(list(places), [shortened(attribute.labels[code]) for code in order])
     panel.invert_yaxis()
-    left_out = "" if len(order) == len(attribute.labels) else f" (top {MOST_LABELS})"
+    left_out = "" if len(order) == every else f" (top {len(order)} of {every:,})"
     panel.set_title(shortened(name, 48) + left_out, loc="left")
     panel.set_xlabel("share of people, %")
     panel.axvline(0, color="black", linewidth=0.6)
@@ -127,7 +132,7 @@ def _draw_answered(panel: Any, answered: Frequencies, order: Sequence[int]) -> N
     panel.errorbar(percent, heights, xerr=errors, fmt="s", label="of those who answered", **look)
 
 
-def _percent(found: Frequencies, order: Sequence[int]) -> tuple[Floats, Floats]:
+def _percent(found: Frequencies | TopLabels, order: Sequence[int]) -> tuple[Floats, Floats]:
     """Frequencies in percent, and how far their intervals (or standard errors) reach down and up."""
     percent = 100 * np.array(found.frequencies)[order]
     if found.low is msgspec.UNSET or found.high is msgspec.UNSET:

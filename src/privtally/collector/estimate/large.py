@@ -16,7 +16,7 @@ from privtally.collector.estimate.sparse import shrink
 from privtally.exact.arrays import Floats
 
 MANY_LABELS = 300
-"""An attribute with more labels, which no other one has, is shrunk label by label: most of its labels may be rare."""
+"""An attribute with more labels is shrunk by itself, label by label: most of its labels may be rare."""
 
 
 def pool_large(
@@ -24,12 +24,12 @@ def pool_large(
 ) -> tuple[list[Floats], list[Floats]]:
     """Mean and variance of every frequency, from unbiased ones and their variances."""
     grouped = [Group(group, frequencies, variances) for group in groups(labels)]
-    alone = [group for group in grouped if len(group.members) == 1 and group.size > MANY_LABELS]
-    grouped = [group for group in grouped if group not in alone]
+    many = [group for group in grouped if group.size > MANY_LABELS]
+    grouped = [group for group in grouped if group.size <= MANY_LABELS]
     means, spreads = _pool_groups(grouped, frequencies) if grouped else ([*frequencies], [*frequencies])
-    for group in alone:
-        (own,) = group.members
-        means[own], spreads[own] = shrink(frequencies[own], float(group.noise[0]))
+    for group in many:
+        for own, noise in zip(group.members, group.noise.tolist(), strict=True):
+            means[own], spreads[own] = shrink(frequencies[own], noise)
     return means, spreads
 
 

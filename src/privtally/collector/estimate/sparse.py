@@ -14,7 +14,7 @@ STEP = 2.0
 MOST_ROUNDS, CLOSE_ENOUGH = 500, 1e-6
 """The mixture is fitted until no weight moves by more than this."""
 RARE = 10.0
-"""No difference at all counts as this many labels more than were seen: where nothing stands out, nothing should."""
+"""The least variance counts as this many labels more than were seen: where nothing stands out, nothing should."""
 
 
 MOST_FITTED = 1 << 10
@@ -26,7 +26,8 @@ def shrink(frequencies: Floats, variance: float) -> tuple[Floats, Floats]:
     difference = frequencies - 1 / len(frequencies)
     largest = max(float(np.max(difference**2)), variance)
     steps = int(np.ceil(np.log(16 * largest / variance) / np.log(STEP)))
-    prior = np.concatenate([[0.0], variance / 16 * STEP ** np.arange(steps + 1)])
+    # Nobody knows beforehand that a label is given by exactly 1/k: shares of k labels differ by about 1/k anyway.
+    prior = np.concatenate([[len(frequencies) ** -2.0], variance / 16 * STEP ** np.arange(steps + 1)])
     member = _membership(difference, prior + variance, _mixture(difference, prior + variance))
     kept = prior / (prior + variance)
     mean = (member @ kept) * difference
