@@ -7,6 +7,7 @@ a fill that was learned.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import comb
 
 import msgspec
 
@@ -44,6 +45,9 @@ class ProjectiveResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 AnyChannel = RandomizedResponse | ProjectiveResponse
 
+MOST_BRANCHES = 100_000
+"""A part may choose its pivots in at most this many ways: sampling goes through all of them."""
+
 Groups = tuple[Places, ...]
 """Attributes by their places, each in one group; every group has an equal share of epsilon."""
 
@@ -70,6 +74,11 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             raise PlanError("a part must state a channel for each of its attributes")
         if not 1 <= self.pivots <= len(self.attributes):
             raise PlanError(f"a part of {len(self.attributes)} attributes cannot ask {self.pivots} of them")
+        if comb(len(self.attributes), self.pivots) > MOST_BRANCHES:
+            raise PlanError(
+                f"{self.pivots} of {len(self.attributes)} attributes make more than {MOST_BRANCHES:,} choices; "
+                "use groups or fewer pivots"
+            )
         if (self.fill is None) != (self.pivots == len(self.attributes)):
             raise PlanError("a part needs a fill if and only if some of its attributes are not asked")
         asked = tuple(
