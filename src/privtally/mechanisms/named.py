@@ -164,7 +164,7 @@ class Named:
         groups = groups or (tuple(range(len(sizes))),)
         if self.learned is not None:
             if max(map(len, groups)) < 2:
-                raise PlanError("a mechanism that learns needs at least two attributes in a group; use spl or smp instead")
+                raise PlanError("a mechanism that learns needs at least two attributes in a group; use spl or smp")
             for group in groups:
                 self.learned.check_sizes([sizes[own] for own in group], 1)
         if self.fill is None:
