@@ -295,7 +295,9 @@ def test_run_in_groups(program: Program, schema: Path, data: Path, mechanism: Me
     assert json.loads(last.read_text())["groups"] == [[1, 2], [0]]
     assert [part["attributes"] for part in json.loads(last.read_text())["parts"]] == [[1, 2], [0]]
     assert program("show", last, "--json").json()["groups"] == [[1, 2], [0]]
-    program("show", last)
+    words = " ".join(program("show", last).out.split())
+    assert "smokes, drinks; sleeps badly" in words
+    assert "ε = 3 each" in words
     program("audit", last)
 
 

@@ -124,6 +124,14 @@ def test_numbers_of_pivots_out_of_range_are_refused(pivots: int) -> None:
         first_plan((2,) * 6, 1.0, "smp", pivots=pivots)
 
 
+def test_too_many_choices_of_pivots_are_refused() -> None:
+    assert len(first_plan((2,) * 80, 3.0, "smp", pivots=3).sampler.parts[0].branches) == 82_160
+    with pytest.raises(PlanError, match="3 of 90"):
+        first_plan((2,) * 90, 3.0, "smp", pivots=3)
+    halves = [[f"q{own}" for own in range(start, start + 45)] for start in (0, 45)]
+    assert first_plan((2,) * 90, 3.0, "smp", groups=halves, pivots=3).groups is not None
+
+
 def test_more_pivots_than_attributes_and_pivots_that_hide_are_refused() -> None:
     with pytest.raises(PlanError, match="3 pivots"):
         first_plan((2, 2), 1.0, "smp", pivots=3)

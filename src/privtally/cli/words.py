@@ -57,9 +57,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
             return {"kind": "estimate", **document.body()}
 
 
-def describe(
-    document: Plan | Counts | Estimate | PairEstimate | PairEstimates | TopEstimate, console: Console
-) -> None:
+def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates | TopEstimate, console: Console) -> None:
     """Print a document in words."""
     match document:
         case Plan():
@@ -85,6 +83,9 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     if NAMED[plan.mechanism].learns and plan.learned is None:
         console.print(f"{NAMED['spl'].title}. The next phase is learned from this one:")
     console.print(NAMED[plan.mechanism].title)
+    if plan.groups is not None:
+        groups = "; ".join(_list([plan.schema.names[own] for own in group]) for group in plan.groups)
+        console.print(Text(f"In {len(plan.groups)} groups, each with a question and a share of the budget: {groups}."))
     mechanism = plan.sampler
     realised = log_floor(mechanism.ratio)
     console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
@@ -101,7 +102,10 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     for part in mechanism.parts:
         if part.fill is not None:
             names = [plan.schema.names[own] for own in part.attributes]
-            console.print(Text(f"Of {_list(names)}, {part.pivots} chosen at random; the others are {part.fill.title}."))
+            shares = len(mechanism.parts) * part.pivots
+            each = "" if shares == 1 else f" with ε = {plan.epsilon / shares:.3g} each"
+            chosen = f"Of {_list(names)}, {part.pivots} chosen at random{each}"
+            console.print(Text(f"{chosen}; the others are {part.fill.title}."))
             if isinstance(part.fill, CopyFill):
                 console.print("Probability that another answer copies the chosen one")
                 copies = [[f"{value:.3f}" for value in row] for row in part.fill.probability]

@@ -49,6 +49,9 @@ class ProjectiveResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 AnyChannel = RandomizedResponse | ProjectiveResponse
 
+MOST_BRANCHES = 100_000
+"""A part may choose its pivots in at most this many ways: sampling goes through all of them."""
+
 Groups = tuple[Places, ...]
 """Attributes by their places, each in one group; every group has an equal share of epsilon."""
 
@@ -162,7 +165,7 @@ class Named:
         groups = groups or (tuple(range(len(sizes))),)
         if self.learned is not None:
             if max(map(len, groups)) < 2:
-                raise PlanError("a mechanism that learns needs two attributes in a group; use spl or smp instead")
+                raise PlanError("a mechanism that learns needs at least two attributes in a group; use spl or smp")
             for group in groups:
                 self.learned.check_sizes([sizes[own] for own in group], 1)
         if self.fill is None:
