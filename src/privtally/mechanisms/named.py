@@ -49,8 +49,6 @@ class ProjectiveResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 AnyChannel = RandomizedResponse | ProjectiveResponse
 
-MOST_BRANCHES = 100_000
-"""A part may choose its pivots in at most this many ways: sampling goes through all of them."""
 
 Groups = tuple[Places, ...]
 """Attributes by their places, each in one group; every group has an equal share of epsilon."""
