@@ -77,7 +77,10 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         if not 1 <= self.pivots <= len(self.attributes):
             raise PlanError(f"a part of {len(self.attributes)} attributes cannot ask {self.pivots} of them")
         if comb(len(self.attributes), self.pivots) > MOST_BRANCHES:
-            raise PlanError(f"a part may have {MOST_BRANCHES:,} choices of pivots; ask fewer attributes, or in groups")
+            raise PlanError(
+                f"{self.pivots} of {len(self.attributes)} attributes make more than {MOST_BRANCHES:,} choices of pivots; "
+                "ask for fewer, or in groups"
+            )
         if (self.fill is None) != (self.pivots == len(self.attributes)):
             raise PlanError("a part needs a fill if and only if some of its attributes are not asked")
         asked = tuple(
