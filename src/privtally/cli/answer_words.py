@@ -1,4 +1,4 @@
-"""What follows from frequencies, in words: shares among those who answered, mean and quantiles of numbers."""
+"""Parts and choices of an estimate in words: those who answered, numbers, the most frequent labels, intervals."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from privtally.collector.top import TopEstimate, TopLabels
 from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, Located
 
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
@@ -45,3 +46,38 @@ def _cells(found: Located) -> tuple[str, str]:
 def _number(value: float) -> str:
     """A number with about four digits, and all those before the point."""
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+
+
+def print_top(top: TopEstimate, console: Console) -> None:
+    """Print the most frequent labels, the most frequent first."""
+    console.print(source(top))
+    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
+    for name in ("estimate", "95 %, all at once"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, attribute in top.attributes.items():
+        for place, label in enumerate(attribute.labels):
+            frequency = f"{attribute.frequencies[place]:.1%}"
+            table.add_row(Text(name if place == 0 else ""), Text(label), frequency, reach(attribute, place))
+        if len(attribute.labels) < attribute.of:
+            table.add_row("", f"… and {attribute.of - len(attribute.labels):,} rarer ones")
+        table.add_section()
+    console.print(table)
+    console.print("The intervals of all labels of a question hold together 95 % of the time, chosen or not.")
+    for note in top.notes:
+        console.print(note)
+
+
+def source(estimate: Estimate | TopEstimate) -> str:
+    """Where an estimate came from, in one line."""
+    provenance = estimate.provenance
+    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
+    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
+    return f"{reports} private reports, {how}"
+
+
+def reach(attribute: Frequencies | TopLabels, code: int) -> str:
+    """The 95 % interval of a frequency, or the standard error where there is none."""
+    if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
+        return f"{attribute.standard_errors[code]:.1%}"
+    low, high = 100 * attribute.low[code], 100 * attribute.high[code]
+    return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"

@@ -12,11 +12,11 @@ from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from privtally.cli.answer_words import blocks, print_numbers
+from privtally.cli.answer_words import blocks, print_numbers, print_top, reach, source
 from privtally.collector.pairs import PairEstimate, PairEstimates
-from privtally.collector.top import TopEstimate, TopLabels
+from privtally.collector.top import TopEstimate
 from privtally.documents.counts import Counts
-from privtally.documents.estimate import Estimate, Frequencies
+from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
@@ -165,7 +165,7 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
     """Print an estimate as a table with bars, next to the truth if that is known."""
-    console.print(_source(estimate))
+    console.print(source(estimate))
     bars = console.width >= (60 if truth is None else 70)  # a narrower console has no room for them
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
     if bars:
@@ -183,7 +183,7 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
             row: list[RenderableType] = [Text(name if place == 0 else ""), Text(found.labels[code])]
             if bars:
                 row.append(Bar(1, 0, min(max(frequency, 0), 1), color="blue"))
-            row += [f"{frequency:.1%}", _reach(found, code)]
+            row += [f"{frequency:.1%}", reach(found, code)]
             if truth is not None:
                 row.append(f"{truth[name][code]:.1%}" if name in truth else "")
             table.add_row(*row)
@@ -195,33 +195,6 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
     bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
     for note in (bias, *estimate.notes) if estimate.biased else estimate.notes:
         console.print(note)
-
-
-def print_top(top: TopEstimate, console: Console) -> None:
-    """Print the most frequent labels, the most frequent first."""
-    console.print(_source(top))
-    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
-    for name in ("estimate", "95 %, all at once"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, attribute in top.attributes.items():
-        for place, label in enumerate(attribute.labels):
-            frequency = f"{attribute.frequencies[place]:.1%}"
-            table.add_row(Text(name if place == 0 else ""), Text(label), frequency, _reach(attribute, place))
-        if len(attribute.labels) < attribute.of:
-            table.add_row("", f"… and {attribute.of - len(attribute.labels):,} rarer ones")
-        table.add_section()
-    console.print(table)
-    console.print("The intervals of all labels of a question hold together 95 % of the time, chosen or not.")
-    for note in top.notes:
-        console.print(note)
-
-
-def _source(estimate: Estimate | TopEstimate) -> str:
-    """Where an estimate came from, in one line."""
-    provenance = estimate.provenance
-    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
-    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
-    return f"{reports} private reports, {how}"
 
 
 def print_pair(pair: PairEstimate, console: Console) -> None:
@@ -239,14 +212,6 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         times = ceil(4 * sum(squares) * len(squares))
         more = f"about {times:,} times as many reports make them half as large"
         console.print(f"Warning: the standard errors are as large as the entries, so this table says little; {more}.")
-
-
-def _reach(attribute: Frequencies | TopLabels, code: int) -> str:
-    """The 95 % interval of a frequency, or the standard error where there is none."""
-    if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
-        return f"{attribute.standard_errors[code]:.1%}"
-    low, high = 100 * attribute.low[code], 100 * attribute.high[code]
-    return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"
 
 
 def _list(items: Sequence[str], most: int = 8) -> str:

@@ -78,7 +78,7 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             raise PlanError(f"a part of {len(self.attributes)} attributes cannot ask {self.pivots} of them")
         if comb(len(self.attributes), self.pivots) > MOST_BRANCHES:
             raise PlanError(
-                f"{self.pivots} of {len(self.attributes)} attributes make more than {MOST_BRANCHES:,} choices of pivots; "
+                f"{self.pivots} of {len(self.attributes)} attributes make more than {MOST_BRANCHES:,} choices; "
                 "ask for fewer, or in groups"
             )
         if (self.fill is None) != (self.pivots == len(self.attributes)):
