@@ -1,4 +1,4 @@
-"""Write survey-1.csv, survey-2.csv and visits.csv: simulated people. `python examples/make_survey.py DIRECTORY`."""
+"""Write the example tables, all of simulated people. `python examples/make_survey.py DIRECTORY`."""
 
 import csv
 import sys
@@ -9,7 +9,8 @@ from privtally.lab.seed import seeded
 from privtally.lab.survey import SCHEMA, simulate
 
 PEOPLE = {"survey-1.csv": 400, "survey-2.csv": 3_600}
-VISITORS = 4_000
+VISITORS = RESIDENTS = 4_000
+TOWNS, WAYS = 60, ("walk", "bicycle", "bus", "car")
 
 
 def main(directory: Path) -> None:
@@ -26,6 +27,10 @@ def main(directory: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["age", "smokes", "hours of sleep"])
         writer.writerows(visitor(source) for _ in range(VISITORS))
+    with (directory / "towns.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["town", "travels"])
+        writer.writerows(resident(source) for _ in range(RESIDENTS))
 
 
 def visitor(source: Source) -> tuple[int, str, str]:
@@ -34,6 +39,14 @@ def visitor(source: Source) -> tuple[int, str, str]:
     age = int(100 * (one + two + three) / 3)
     smokes = "" if skipping < 0.15 else ("yes" if smoking < 0.1 + age / 300 else "no")
     return age, smokes, "" if skipping > 0.9 else f"{8.5 - age / 40 + 3 * (sleeping - 0.5):.1f}"
+
+
+def resident(source: Source) -> tuple[str, str]:
+    """One simulated resident: few towns have most of the people, and those in large towns drive less."""
+    living, travelling = (int(word >> 40) / 2**24 for word in source.words(2).tolist())
+    rank = int(TOWNS * living**4)
+    way = WAYS[min(int(len(WAYS) * travelling ** (0.5 if rank > 2 else 1.0)), len(WAYS) - 1)]
+    return f"town {1 + 7 * (rank + 3) % TOWNS:02d}", way
 
 
 if __name__ == "__main__":
