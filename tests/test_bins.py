@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privtally.bins import BinRange, Bins
 from privtally.documents.plan import design, load_plan
 from privtally.errors import PlanError, RecordError, SchemaError
 from privtally.exact import wire
@@ -177,3 +178,24 @@ def test_a_plan_whose_labels_do_not_follow_from_its_bins_is_refused() -> None:
     body["digest"] = wire.digest(body)
     with pytest.raises(PlanError, match="'age'"):
         load_plan(wire.canonical(body))
+
+
+@pytest.mark.parametrize("decimals", [False, True])
+@pytest.mark.parametrize("answer", ["\x1c77", "\x1f77", "77\x1d"])
+def test_what_is_stripped_is_what_is_read(answer: str, decimals: bool) -> None:
+    """Python strips more than its numbers do, whose own refusals would quote the answer."""
+    assert Bins.of("'age'", (0, 18, 120), 10, decimals=decimals, clamp=False).code(answer) == 1
+
+
+def test_numbers_too_large_to_hold_are_refused_unquoted() -> None:
+    for answer in (10**400, "9" * 5_000):
+        with pytest.raises(RecordError) as refusal:
+            Bins.of("'age'", (0, 18, 120), 10, decimals=True, clamp=False).code(answer)
+        assert "99" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("declared", [(0, 5, 10**400), BinRange(0, 10**400, 1), BinRange(0.0, float("inf"), 1.0)])
+def test_edges_that_no_document_can_hold_are_refused(declared: Any) -> None:
+    for decimals in (False, True):
+        with pytest.raises(SchemaError):
+            Bins.of("attribute 'age'", declared, 10, decimals=decimals, clamp=False)

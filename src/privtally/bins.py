@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -27,8 +28,9 @@ class BinRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def edges(self, where: str, most: int) -> tuple[int | float, ...]:
         """The edges of the bins; refused if the width does not divide the range into 2 to `most` bins."""
-        if not all(map(isfinite, (self.start, self.to, self.width))) or not self.width > 0:
-            raise SchemaError(f"the bins of {where} need finite numbers and a width above 0")
+        numbers = (self.start, self.to, self.width)
+        if not all(abs(number) <= wire.MAX_INTEGER for number in numbers) or not self.width > 0:
+            raise SchemaError(f"the bins of {where} need numbers within ±{wire.MAX_INTEGER:,} and a width above 0")
         start, to, width = (Decimal(repr(value)) for value in (self.start, self.to, self.width))
         bins = (to - start) / width
         if bins != int(bins) or not 2 <= bins <= most:
@@ -59,7 +61,7 @@ class Bins:
             raise SchemaError(f"the bins of {where} must have integer edges; declare decimals = true for others")
         if decimals and not all(type(edge) in (int, float) for edge in edges):
             raise SchemaError(f"the bins of {where} must have numbers as edges")
-        if not all(isfinite(edge) and abs(edge) <= wire.MAX_INTEGER for edge in edges):
+        if not all(abs(edge) <= wire.MAX_INTEGER for edge in edges):
             raise SchemaError(f"the edges of the bins of {where} must lie within ±{wire.MAX_INTEGER:,}")
         if decimals:
             edges = tuple(float(edge) + 0.0 for edge in edges)  # never -0.0
@@ -97,8 +99,12 @@ class Bins:
 
     def _number(self, answer: Any) -> int | float:
         form, kind = (DECIMAL, Real) if self.decimals else (WHOLE, Integral)
-        stated = form.fullmatch(answer.strip()) if isinstance(answer, str) else isinstance(answer, kind)
-        number = (float(answer) if self.decimals else int(answer)) if stated and not isinstance(answer, bool) else None
+        answer = answer.strip() if isinstance(answer, str) else answer
+        stated = form.fullmatch(answer) if isinstance(answer, str) else isinstance(answer, kind)
+        number = None
+        if stated and not isinstance(answer, bool):
+            with suppress(ValueError, OverflowError):  # their messages quote the answer
+                number = float(answer) if self.decimals else int(answer)
         if number is None or (self.decimals and not isfinite(number)):
             raise RecordError(f"{self.where} has a value that is not a {'' if self.decimals else 'whole '}number")
         return number

@@ -140,3 +140,14 @@ def test_more_pivots_than_attributes_and_pivots_that_hide_are_refused() -> None:
     for mechanism in ("spl", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"):
         with pytest.raises(PlanError, match="smp"):
             first_plan((2, 2, 2), 1.0, mechanism, pivots=2)
+
+
+def test_parts_that_contradict_groups_are_refused() -> None:
+    """A plan of smp that says it has groups, and asks every question of everybody."""
+    grouped = first_plan((2,) * 4, 2.0, "smp", groups=[["q0", "q1"], ["q2", "q3"]])
+    alone = first_plan((2,) * 4, 2.0)
+    with pytest.raises(PlanError, match="groups"):
+        msgspec.structs.replace(grouped, parts=alone.parts)
+    learning = first_plan((2,) * 4, 2.0, "corr-rr", groups=[["q0", "q1"], ["q2", "q3"]])
+    with pytest.raises(PlanError, match="groups"):
+        msgspec.structs.replace(learning, parts=grouped.parts)

@@ -17,7 +17,7 @@ from privtally.exact import wire
 from privtally.lab.seed import seeded
 from privtally.mechanisms import NAMED, PartPlan
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, Table, TableFill, UniformFill
-from privtally.mechanisms.named import RandomizedResponse, each_alone
+from privtally.mechanisms.named import ProjectiveResponse, RandomizedResponse, each_alone
 from privtally.names import MECHANISMS, MechanismName
 from tests.support import EXTENDED_PLANS, Scripted, first_plan, later_plan, part_of, plan_of, plan_with, schema_of
 
@@ -345,3 +345,10 @@ def test_many_pivots_of_many_labels_need_no_combined_code() -> None:
     plan = plan_with((part,), (100,) * 11, 10.0)
     codes = np.zeros((50, 11), dtype=np.uint8)
     assert plan.sampler.privatise(codes, seeded(1)).shape == codes.shape
+
+
+def test_copies_between_different_channels_are_refused() -> None:
+    channels = (ProjectiveResponse(3, 3), RandomizedResponse())
+    part = PartPlan((0, 1), 1, channels, CopyFill(((1.0, 0.75), (0.75, 1.0))))
+    with pytest.raises(PlanError, match="same channel"):
+        plan_with((part,), (13, 13))

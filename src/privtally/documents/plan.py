@@ -115,9 +115,11 @@ class Plan(
         places = list(range(len(self.schema.attributes)))
         if len(groups) < 2 or not all(groups) or sorted(own for group in groups for own in group) != places:
             raise PlanError("a plan's 'groups' must be at least two, with every attribute in exactly one of them")
-        stated = [part.attributes for part in self.parts]
-        if stated not in (list(groups), [(own,) for own in places]):
-            raise PlanError("the parts of a plan with 'groups' must be its groups, or every attribute alone")
+        alone = self.phase == 1 and NAMED[self.mechanism].learns
+        if [part.attributes for part in self.parts] != ([(own,) for own in places] if alone else list(groups)):
+            raise PlanError(
+                "the parts of a plan must be its 'groups'; a first phase that others learn from asks all alone"
+            )
 
     @cached_property
     def digest(self) -> str:

@@ -96,6 +96,8 @@ class CopyFill(Fill, frozen=True, tag="copy"):
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:
         self.check_sizes([channel.outputs for channel in asked], pivots)
+        if len(set(asked)) > 1:
+            raise PlanError("copies need the same channel and number of labels in every attribute of a part")
         if len(self.probability) != len(asked) or {len(row) for row in self.probability} != {len(asked)}:
             raise PlanError("copy probabilities must have a row and a column for each attribute")
         if any(row[own] != 1 for own, row in enumerate(self.probability)):

@@ -207,7 +207,8 @@ class _Response:
         if channel != {"kind": "grr"}:
             require(set(channel) == {"kind", "order", "dimension"} and channel["kind"] == "pg", "a channel is unknown")
             self.order, self.dimension = channel["order"], channel["dimension"]
-            require(self.order >= 2 and self.dimension >= 3, "a geometry is too small")
+            whole = type(self.order) is int and type(self.dimension) is int
+            require(whole and 2 <= self.order <= 406 and 3 <= self.dimension <= 26, "a geometry is out of range")
             require(self.order**self.dimension <= 2**26, "a geometry is too large")
             require(all(self.order % n for n in range(2, self.order)), "a geometry needs a prime")
             self.outputs, self.inside = (
