@@ -179,3 +179,12 @@ def test_very_many_attributes_can_be_put_into_groups() -> None:
     assert sorted(own for group in chosen.groups for own in group) == list(range(120))
     assert chosen.together is not None
     assert chosen.variance < 0.8 * chosen.together
+
+
+@pytest.mark.parametrize("sizes", [(600,) * 4, (900, 900, 2), (500, 510, 520, 530)])
+def test_groups_that_are_chosen_for_tables_are_taken(sizes: tuple[int, ...]) -> None:
+    """All attributes together would have tables too large for a plan."""
+    named = NAMED["cond-rr"]
+    assert named.learned is not None
+    for group in best_groups(sizes, Fraction(6), named).groups:
+        named.learned.check_sizes([sizes[own] for own in group], 1)

@@ -26,7 +26,7 @@ def read_groups(
     if text != "auto":
         from privtally.schema import normal
 
-        return [[name.strip() for name in group.split(",")] for group in normal(text).split(";")]
+        return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
     from privtally.documents.plan import check_epsilon
     from privtally.mechanisms import NAMED
     from privtally.mechanisms.grouping import best_groups
@@ -38,6 +38,15 @@ def read_groups(
     groups = [[schema.names[own] for own in group] for group in chosen.groups]
     err.print(_said(groups, chosen, epsilon), markup=False)
     return groups
+
+
+def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The names that words between commas stand for, the longest first: a comma may stand in a name too."""
+    if not words:
+        return []
+    joined = {length: ",".join(words[:length]).strip() for length in range(len(words), 0, -1)}
+    taken = next((length for length, name in joined.items() if name in known), 1)
+    return [joined[taken], *_names(words[taken:], known)]
 
 
 def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:

@@ -69,7 +69,7 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
         cost = _expected_variance if _silent(named) else unbiased_variance  # hidden: the difference is the same for all
         costs = {size: cost(channel, 1.0) for size, channel in channels.items()}
         groups = _best_runs([costs[size] for size in sizes], number, sets, _power(named))
-        if groups is not None:
+        if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
             found[number] = mean_variance([channels[size] for size in sizes], groups, named), groups
     candidates = [own for number, own in found.items() if number < len(sizes) or not named.learns]
     if not candidates:
@@ -119,14 +119,21 @@ def _expected_variance(channel: Asked, share: float) -> float:
 
 
 def _allowed(sizes: Sequence[int], named: Named) -> Sequence[Sequence[int]]:
-    """The attributes in sets of which any part may be a group: all of them, or those with the same number of labels."""
+    """The attributes in sets within which groups are looked for: all, or those with the same number of labels."""
     everybody = list(range(len(sizes)))
-    if named.learned is not None:
-        try:
+    if named.learned is None or named.learned.by_label or _takes(named, sizes):
+        return [everybody]
+    return [[own for own in everybody if sizes[own] == size] for size in sorted(set(sizes))]
+
+
+def _takes(named: Named, sizes: Sequence[int]) -> bool:
+    """Whether a mechanism can have attributes with these numbers of labels in one group."""
+    try:
+        if named.learned is not None and len(sizes) > 1:
             named.learned.check_sizes(sizes, 1)
-        except PlanError:
-            return [[own for own in everybody if sizes[own] == size] for size in sorted(set(sizes))]
-    return [everybody]
+    except PlanError:
+        return False
+    return True
 
 
 def _best_runs(costs: Sequence[float], number: int, sets: Sequence[Sequence[int]], power: int) -> Groups | None:

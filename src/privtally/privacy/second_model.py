@@ -1,7 +1,4 @@
-"""A plan as the verifier reads it: exact likelihoods and largest ratios, from the plan's JSON alone.
-
-It shares no code with the mechanisms that it checks.
-"""
+"""A plan as the verifier reads it, from its JSON alone, by other code than the mechanisms that it checks."""
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
@@ -204,16 +201,16 @@ class _Response:
     def __init__(self, channel: dict[str, Any], size: int, budget: Fraction) -> None:
         self.inputs = self.outputs = size
         self.inside, self.order, self.dimension = 1, 0, 0
+        self._points: dict[int, list[int]] = {}
         if channel != {"kind": "grr"}:
             require(set(channel) == {"kind", "order", "dimension"} and channel["kind"] == "pg", "a channel is unknown")
             self.order, self.dimension = channel["order"], channel["dimension"]
             whole = type(self.order) is int and type(self.dimension) is int
-            require(whole and 2 <= self.order <= 406 and 3 <= self.dimension <= 26, "a geometry is out of range")
-            require(self.order**self.dimension <= 2**26, "a geometry is too large")
+            bounded = whole and 2 <= self.order <= 406 and 3 <= self.dimension <= 26
+            require(bounded and self.order**self.dimension <= 2**26, "a geometry is out of range")
             require(all(self.order % n for n in range(2, self.order)), "a geometry needs a prime")
-            self.outputs, self.inside = (
-                sum(self.order**power for power in range(top)) for top in (self.dimension, self.dimension - 1)
-            )
+            powers = [self.order**power for power in range(self.dimension)]
+            self.outputs, self.inside = sum(powers), sum(powers[:-1])
             require(self.outputs >= size, "a geometry has too few points")
         with localcontext(prec=150):
             power = exp_of(budget)
@@ -225,8 +222,9 @@ class _Response:
         """Whether the code belongs to the label."""
         if not self.order:
             return label == code
-        product_ = sum(one * two for one, two in zip(self._point(label), self._point(code), strict=True))
-        return product_ % self.order == 0
+        for number in {label, code} - set(self._points):
+            self._points[number] = self._point(number)
+        return bool(sum(map(mul, self._points[label], self._points[code])) % self.order == 0)
 
     def _point(self, number: int) -> list[int]:
         """The coordinates of a point: zeros, a one, and the digits of what is left of its number."""
