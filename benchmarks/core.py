@@ -28,7 +28,7 @@ from privtally.exact.probability import nearest_distribution, nearest_probabilit
 from privtally.exact.source import Stream
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, Table, TableFill, table_places
-from privtally.mechanisms.named import one_pivot
+from privtally.mechanisms.named import asking
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
@@ -56,7 +56,7 @@ def plan_of(mechanism: MechanismName) -> Plan:
     if kind is None:
         return first
     learned = Learned((LearnedFrom(first.digest, "0" * 64, 1),))
-    return first.next(one_pivot(schema.sizes, Fraction(1), fills[kind]), learned)
+    return first.next((asking(tuple(attributes), schema.sizes, Fraction(1), fills[kind]),), learned)
 
 
 def plain_spl(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:

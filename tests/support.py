@@ -34,7 +34,7 @@ from privtally.mechanisms.fills import (
     UniformFill,
     table_places,
 )
-from privtally.mechanisms.named import AnyChannel, ProjectiveResponse, RandomizedResponse, one_pivot
+from privtally.mechanisms.named import AnyChannel, ProjectiveResponse, RandomizedResponse, asking
 from privtally.names import MechanismName
 from privtally.schema import Schema, code_type
 
@@ -80,7 +80,8 @@ def plan_of(mechanism: MechanismName, sizes: Sequence[int], epsilon: float = 1.0
 def later_plan(first: Plan, fill: AnyFill) -> Plan:
     """The second plan of a campaign with a made-up fill."""
     learned = Learned((LearnedFrom(first.digest, "0" * 64, 100),))
-    return first.next(one_pivot(first.schema.sizes, Fraction(first.epsilon), fill), learned)
+    sizes = first.schema.sizes
+    return first.next((asking(tuple(range(len(sizes))), sizes, Fraction(first.epsilon), fill),), learned)
 
 
 def fill_of(mechanism: MechanismName, sizes: Sequence[int], seed: int = 0) -> AnyFill | None:

@@ -10,6 +10,7 @@ from privtally.collector.estimate.inverse import zero_sum_basis
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.learn import learn
 from privtally.collector.learn.rules import copy_probabilities
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.mechanisms.fills import CopyFill, RowFill, TableFill
 from privtally.names import MechanismName, Method, Rule
@@ -66,7 +67,7 @@ def test_tables_are_those_of_the_group_s_own_attributes() -> None:
                 assert np.array(table.rows) == pytest.approx(np.array(wanted[places]), abs=1e-6)
 
 
-def _as_counts_of(plan: Plan):  # type: ignore[no-untyped-def]
+def _as_counts_of(plan: Plan) -> Counts:
     """The counts of the same reports to a plan without groups: the first phases of both are SPL."""
     return simulated(plan, population(), 4_000, np.random.default_rng(1))
 

@@ -16,7 +16,7 @@ from privtally.documents.plan import Learned, LearnedFrom, Plan
 from privtally.documents.report import Reports
 from privtally.lab.seed import seeded
 from privtally.mechanisms.fills import CopyFill, SilentFill
-from privtally.mechanisms.named import PartPlan, RandomizedResponse, one_pivot
+from privtally.mechanisms.named import PartPlan, RandomizedResponse, asking
 from privtally.names import MECHANISMS, METHODS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
@@ -46,7 +46,8 @@ def plans_of(kind: str) -> list[Plan]:
         return [first]
     _, counts = collected(first, 4)[1]
     learned = Learned((LearnedFrom(first.digest, counts.digest, counts.reports),), people=60)
-    return [first, first.next(one_pivot(first.schema.sizes, Fraction(first.epsilon), fill), learned)]
+    part = asking((0, 1), first.schema.sizes, Fraction(first.epsilon), fill)
+    return [first, first.next((part,), learned)]
 
 
 def collected(plan: Plan, seed: int) -> tuple[Reports, Phase]:

@@ -1,5 +1,6 @@
 """privatise, tally: answers -> reports -> counts."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -29,16 +30,20 @@ def privatise(
     check_output(output, [data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
+    written = 0
     with open_table(data, the_plan.schema) as table:
         if table.ignored:
             err.print(table.say_ignored())
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
             batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
-            lines = (report.dump() + b"\n" for reports in batches for report in reports)
-            # What went into a pipe cannot be taken back: no report leaves before every row is known to fit.
-            ordered = (after_the_last(lines) if is_stream(output) else lines) if keep_order else in_order(lines)
-            for written, line in enumerate(ordered, start=1):  # noqa: B007
+            lines: Iterator[bytes] = (report.dump() + b"\n" for reports in batches for report in reports)
+            if not keep_order:
+                lines = in_order(lines)
+            elif is_stream(output):  # what went into a pipe cannot be taken back: first every row must fit
+                lines = after_the_last(lines)
+            for line in lines:
                 file.write(line)
+                written += 1
     facts = {"plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
     announce(output, facts, f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…", json=json)
 

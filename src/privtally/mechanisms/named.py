@@ -125,13 +125,6 @@ def each_alone(sizes: Sequence[int], epsilon: Fraction) -> tuple[PartPlan, ...]:
     return tuple(asking((own,), sizes, epsilon / len(sizes)) for own in range(len(sizes)))
 
 
-def one_pivot(
-    sizes: Sequence[int], epsilon: Fraction, fill: AnyFill, channels: tuple[AnyChannel, ...] | None = None
-) -> tuple[PartPlan, ...]:
-    """All attributes in one part, of which one is asked, through the best channels if none are given."""
-    return (asking(tuple(range(len(sizes))), sizes, epsilon, fill, channels=channels),)
-
-
 @dataclass(frozen=True)
 class Named:
     """A mechanism that people know by a name."""
