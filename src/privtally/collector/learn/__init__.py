@@ -1,52 +1,24 @@
 """learn: a campaign's history -> the plan of its next phase. All of it is post-processing of private data."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 
 import msgspec
-import numpy as np
 
-from privtally.collector.estimate import History, in_order, unbiased
-from privtally.collector.estimate.stacked import PhaseLikelihood
-from privtally.collector.joint import conditional_rows, fitted, joint_table
-from privtally.collector.learn.robust import choose
-from privtally.collector.learn.rules import copy_probabilities
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.estimate import History, in_order
+from privtally.collector.learn.copies import learn_copies
+from privtally.collector.learn.rows import learn_rows
+from privtally.collector.learn.tables import learn_tables
+from privtally.collector.learn.wanted import Found, Wanted
 from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people
 from privtally.errors import LearningError
-from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
-from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, Row, RowFill, Table, TableFill, table_places
-from privtally.mechanisms.named import AnyChannel, PartPlan, RandomizedResponse, asking
+from privtally.mechanisms.fills import CopyFill, Fill, Places, RowFill, TableFill
+from privtally.mechanisms.named import PartPlan, asking
 from privtally.names import MAX_PIVOT_GUESS, RULES, Rule
 
 USUAL_PHASE1_SHARE = 0.1
 """The share of people in Phase I that is assumed where the number of the next phase's people is not given."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """How a fill is to be chosen: by which rule, for how many people, and how well the pivot may be guessed."""
-
-    rule: Rule
-    people: int
-    max_pivot_guess: float
-
-
-@dataclass(frozen=True)
-class Found:
-    """A group's fill, and what of the wish it depends on: rule and people, and the bound on guessing the pivot.
-
-    The channels are the best ones if none are given.
-    """
-
-    fill: AnyFill
-    rule: Rule | None = None
-    people: int | None = None
-    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    channels: tuple[AnyChannel, ...] | None = None
 
 
 def learn(
@@ -99,45 +71,8 @@ def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | 
     return asking(group, sizes, budget, found.fill, channels=found.channels)
 
 
-def _rows(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
-    """RS+RFD: each attribute's frequencies, clipped at 0."""
-    frequencies = unbiased(history, []).frequencies
-    return Found(RowFill(tuple(nearest_distribution(np.clip(frequencies[own], 0, None)) for own in group)))
-
-
-def _copies(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
-    """Corr-RR: copy probabilities by the rule."""
-    if wanted.rule == "robust":
-        labels = [history[-1][0].schema.attributes[own].labels for own in group]
-        likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
-        choice = choose(labels, budget, likelihoods, wanted.people, wanted.max_pivot_guess)
-        fill = CopyFill(tuple(map(tuple, choice.copy_probability.tolist())))
-        return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
-    frequencies = unbiased(history, []).frequencies
-    own_frequencies = [frequencies[own] for own in group]
-    fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
-    # The paper's rules are for randomized response, whatever the number of labels.
-    return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(group))
-
-
-def _tables(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
-    """Cond-RR: a conditional table for every ordered pair."""
-    frequencies = unbiased(history, []).frequencies
-    marginals = [project_to_simplex(frequencies[own]) for own in group]
-    rows: dict[tuple[Places, int], tuple[Row, ...]] = {}
-    for one, two in combinations(range(len(marginals)), 2):
-        table = joint_table(history, group[one], group[two])
-        if table is None:
-            raise LearningError("these counts keep no pairwise tables: the schema has too many labels for cond-rr")
-        joint = fitted(table.frequencies, marginals[one], marginals[two])
-        rows[(one,), two] = tuple(map(nearest_distribution, conditional_rows(joint)))
-        rows[(two,), one] = tuple(map(nearest_distribution, conditional_rows(joint.T)))
-    places = table_places(len(marginals), 1)
-    return Found(TableFill(tuple(Table(pivots, other, rows[pivots, other]) for pivots, other in places)))
-
-
 _LEARNERS: Mapping[type[Fill], Callable[[History, Places, Fraction, Wanted], Found]] = {
-    RowFill: _rows,
-    CopyFill: _copies,
-    TableFill: _tables,
+    RowFill: learn_rows,
+    CopyFill: learn_copies,
+    TableFill: learn_tables,
 }
