@@ -84,7 +84,7 @@ def write_job(job: Job, result: Estimate, directory: Path, advance: Advance = si
         write_bytes(directory / f"counts-{number}.json", phase.counts.dump())
         with write_whole(directory / f"reports-{number}.ndjson") as file:
             # In the order of their random ids, which says nothing about the order of the rows.
-            file.writelines(sorted(report.dump() + b"\n" for report in phase.reports))
+            file.writelines(sorted(phase.reports.lines()))
         done += len(phase.reports)
         advance(done)
     write_bytes(directory / "estimate.json", result.dump())

@@ -1,14 +1,15 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from privtally.collector.tally import tally
 from privtally.documents.plan import design
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import RecordError, ReportError
-from privtally.participant.respond import encode, respond
-from privtally.schema import Record, Schema
+from privtally.participant.respond import encode, respond, respond_many
+from privtally.schema import Record, Records, Schema
 from tests.support import EXTENDED_PLANS, plan_of, plan_with, schema_of
 
 PLAN = plan_of("spl", (2, 3))
@@ -170,3 +171,11 @@ def test_a_key_that_stands_twice_is_refused() -> None:
 def test_a_plan_that_is_no_digest_is_refused() -> None:
     with pytest.raises(ReportError, match="plan"):
         Report("\x1b[31m", "0" * 32, (1, 2))
+
+
+@pytest.mark.parametrize("name", EXTENDED_PLANS)
+def test_lines_made_in_bulk_are_the_reports_own(name: str) -> None:
+    plan = plan_with(*EXTENDED_PLANS[name])
+    records = Records(plan.schema, np.zeros((50, len(plan.schema.sizes)), dtype=np.uint8))
+    reports = respond_many(plan, records)
+    assert list(reports.lines()) == [report.dump() + b"\n" for report in reports]

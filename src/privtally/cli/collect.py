@@ -36,7 +36,7 @@ def privatise(
             err.print(table.say_ignored())
         with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
             batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
-            lines: Iterator[bytes] = (report.dump() + b"\n" for reports in batches for report in reports)
+            lines: Iterator[bytes] = (line for reports in batches for line in reports.lines())
             if not keep_order:
                 lines = in_order(lines)
             elif is_stream(output):  # what went into a pipe cannot be taken back: first every row must fit

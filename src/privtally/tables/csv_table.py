@@ -2,9 +2,9 @@
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +14,7 @@ from privtally.errors import DocumentError, RecordError
 from privtally.files import Advance, open_binary, position, silently
 from privtally.schema import Records, Schema, code_type, normal
 
-_BATCH = 1 << 16
+_BATCH = 1 << 13
 
 MOST_LINE_BYTES = 1 << 26
 """No line and no field is longer; a file without line ends is refused instead of read to its end."""
@@ -48,46 +48,54 @@ class CsvTable:
 
         After a row that does not fit, no more records come, but every row is checked before the table is refused.
         """
-        batch: list[list[int]] = []
         first: list[str] = []
         rows = bad = 0
-        for number, row in self.rows:
-            if not row and self.width > 1:  # an empty line; in a single column it is a blank answer
-                continue
-            rows += 1
-            try:
-                codes = self._codes(row or [""])
-            except RecordError as fault:
-                bad += 1
-                if bad <= MOST_NAMED:
-                    first.append(f"line {number}: {fault}")
-                continue
-            if not bad:
-                batch.append(codes)
-            if len(batch) == _BATCH:
-                yield self._records(batch)
-                advance(position(self.file))
-                batch.clear()
+        while batch := list(islice(self._answers(), _BATCH)):
+            rows += len(batch)
+            records = self._records([row for _, row in batch])
+            if records is None:
+                faults = [(number, fault) for number, row in batch if (fault := self._fault(row))]
+                first += [f"line {number}: {fault}" for number, fault in faults[: MOST_NAMED - len(first)]]
+                bad += len(faults)
+            elif not bad:
+                yield records
+            advance(position(self.file))
         if not rows:
             raise RecordError(f"{self.path} has a header but no rows")
         if bad:
             more = f"; and {bad - len(first):,} more" if bad > len(first) else ""
             said = "1 row does" if bad == 1 else f"{bad:,} rows do"
             raise RecordError(f"{self.path}, {'; '.join(first)}{more} ({said} not fit the schema)")
-        if batch:
-            yield self._records(batch)
 
     def read_all(self, advance: Advance = silently) -> Records:
         """All records at once."""
         return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
 
-    def _codes(self, row: Sequence[str]) -> list[int]:
-        if len(row) != self.width:
-            raise RecordError(f"{len(row):,} fields where the header has {self.width:,}")
-        return self.schema.codes_of([row[place] for place in self.positions])
+    def _answers(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are still to be read. An empty line is none; in a table of one column it is a blank answer."""
+        return ((number, row or [""]) for number, row in self.rows if row or self.width == 1)
 
-    def _records(self, batch: list[list[int]]) -> Records:
-        return Records(self.schema, np.array(batch, dtype=code_type(self.schema.sizes)))
+    def _records(self, rows: Sequence[Sequence[str]]) -> Records | None:
+        """The records of these rows, column by column; None if one of them does not fit."""
+        if any(len(row) != self.width for row in rows):
+            return None
+        codes = np.empty((len(rows), len(self.positions)), dtype=code_type(self.schema.sizes))
+        for own, (attribute, place) in enumerate(zip(self.schema.attributes, self.positions, strict=True)):
+            try:
+                codes[:, own] = [attribute.code_of[row[place]] for row in rows]
+            except RecordError:
+                return None
+        return Records(self.schema, codes)
+
+    def _fault(self, row: Sequence[str]) -> RecordError | None:
+        """What does not fit in a row."""
+        if len(row) != self.width:
+            return RecordError(f"{len(row):,} fields where the header has {self.width:,}")
+        try:
+            self.schema.codes_of([row[place] for place in self.positions])
+        except RecordError as fault:
+            return fault
+        return None
 
 
 @contextmanager
@@ -136,12 +144,18 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
     for number, raw in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
         if len(raw) == MOST_LINE_BYTES:
             raise RecordError(f"{path}, line {number}: longer than {MOST_LINE_BYTES >> 20} MiB; is this a CSV file?")
-        line = None
-        with suppress(UnicodeDecodeError):  # it would carry the line along if the refusal were raised from it
-            line = raw.decode()
+        line = _decoded(raw)
         if line is None:
             raise RecordError(f"{path}, line {number}: the text is not UTF-8")
         yield line.removeprefix("\ufeff") if number == 1 else line
+
+
+def _decoded(raw: bytes) -> str | None:
+    """The text of a line; None, and no error that would carry the line along, if it is not UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _names(names: Sequence[str]) -> str:
