@@ -14,7 +14,7 @@ from typing import IO
 from privtally.errors import DocumentError
 
 
-def in_order(lines: Iterable[bytes], lines_a_run: int = 1 << 18, most_runs: int = 128) -> Iterator[bytes]:
+def in_order(lines: Iterable[bytes], lines_a_run: int = 1 << 19, most_runs: int = 128) -> Iterator[bytes]:
     """The lines in ascending order; all are read before the first one comes.
 
     At most `lines_a_run` lines are in memory and `most_runs` temporary files open at once. The files stand where
