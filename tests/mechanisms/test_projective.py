@@ -9,7 +9,9 @@ import pytest
 from privtally.errors import PlanError
 from privtally.lab.seed import seeded
 from privtally.mechanisms.channel import largest_and_smallest
+from privtally.mechanisms.filling import as_codes, conditional
 from privtally.mechanisms.geometry import Geometry
+from privtally.mechanisms.named import best_channel
 from privtally.mechanisms.projective import Projective, best_geometry, projective_response
 from tests.support import Scripted, exp_below
 
@@ -130,3 +132,14 @@ def test_the_weights_stay_close_to_the_law_for_large_domains() -> None:
 def test_more_labels_than_points_are_refused() -> None:
     with pytest.raises(PlanError, match="8 labels"):
         channel_of(2, 3, 8)
+
+
+def test_a_fill_never_gives_a_code_that_no_label_of_its_row_holds() -> None:
+    asked = best_channel(Fraction(1), 64).channel(Fraction(1), 64)
+    row = np.zeros(64)
+    row[5] = 1.0
+    filling = as_codes(conditional([tuple(row.tolist())]), asked)
+    pushed = filling.push(np.array([0.25, 0.75]))
+    held = np.array([5 in asked.holders(code) for code in range(asked.outputs)])
+    assert (pushed[~held] == 0).all()
+    assert pushed[held] == pytest.approx(1 / asked.inside, rel=1e-15)
