@@ -26,7 +26,7 @@ MIXED = Schema(
         Attribute("smokes", ("yes", "no")),
         Attribute("travel", ("walk", "bicycle", "bus", "car", "other")),
         Attribute("pet", ("cat", "dog", "none"), optional=True),
-        Attribute("age", bins=[0, 18, 40, 65, 120]),
+        Attribute("age", bins=(0, 18, 40, 65, 120)),
     )
 )
 LARGE = Schema((Attribute("town", tuple(f"town {number}" for number in range(64))), Attribute("sleep", SCALE)))

@@ -54,12 +54,12 @@ def as_randomized_response(plan: Plan) -> list[Part]:
 class Observed:
     """What the reports that are not silent say about one attribute: for each label the share with a code of its set.
 
-    In `smooth` shares one imaginary report, spread evenly over all codes, is counted too.
+    `variances` are those of the shares once their mean is taken off, since frequencies are made to sum to 1.
     """
 
     people: int
     shares: Floats
-    smooth: Floats
+    variances: Floats
 
 
 def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
@@ -71,10 +71,18 @@ def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
         if not people:
             name = plan.schema.names[own]
             raise EstimateError(f"nobody answered attribute '{name}' in phase {plan.phase}; collect more")
-        support = channel.support(tally.astype(float))
-        smoothed = (support + channel.inside / channel.outputs) / (people + 1)
-        found.append(Observed(people, support / people, smoothed))
+        variances = _centred_variances(channel, smooth(tally)) / people
+        found.append(Observed(people, channel.support(tally.astype(float)) / people, variances))
     return found
+
+
+def _centred_variances(channel: Asked, reported: Floats) -> Floats:
+    """For each label the variance, in one report, of belonging to its set less the share of labels it belongs to."""
+    held = channel.holder_counts() / channel.inputs
+    shares = channel.support(reported)
+    squares = shares - 2 * channel.support(reported * held) + reported @ held**2
+    variances: Floats = squares - (shares - reported @ held) ** 2
+    return variances
 
 
 def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEstimate:
@@ -107,7 +115,7 @@ def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Obse
             for back in (np.hstack(inverse.back(own)) for own in range(len(seen)))
         ]
     weights = inverse.weights
-    spreads = [own.smooth * (1 - own.smooth) / own.people for own in seen]
+    spreads = [own.variances for own in seen]
     variances = [np.zeros(len(spread)) for spread in spreads]
     for one, spread in enumerate(spreads):
         for own in np.flatnonzero(weights[:, one]):
@@ -126,7 +134,7 @@ def _shared_spread(counts: Counts, part: Part, one: int, two: int, spreads: Sequ
     """The covariance of two attributes' frequencies of the same label; a bound on its size if nothing keeps it."""
     own, other = part.attributes[one], part.attributes[two]
     if part.asked[one].inside > 1 and (min(own, other), max(own, other)) in counts.pair_tables:
-        return np.diag(_covariance(counts, (own, part.asked[one]), (other, part.asked[two]))), False
+        return np.diag(centred(_covariance(counts, (own, part.asked[one]), (other, part.asked[two])))), False
     agreements = counts.agreements(own, other) if part.asked[one].inside == 1 else None
     if agreements is None:
         return np.sqrt(spreads[one] * spreads[two]), True
@@ -159,6 +167,13 @@ def _covariance(counts: Counts, one: tuple[int, Asked], two: tuple[int, Asked]) 
     apart = np.outer(together.sum(axis=1), together.sum(axis=0))
     spread: Floats = one[1].support(two[1].support(together - apart).T).T * weight
     return spread
+
+
+def centred(spread: Floats) -> Floats:
+    """A covariance matrix of shares once their means are taken off."""
+    rows = spread - spread.mean(axis=0)
+    both: Floats = rows - rows.mean(axis=1, keepdims=True)
+    return both
 
 
 def smooth(tally: Integers) -> Floats:

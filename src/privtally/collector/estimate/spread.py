@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privtally.collector.estimate.inverse import ByLabel, Inverse, inverse_of
-from privtally.collector.estimate.phase import covariance
+from privtally.collector.estimate.phase import centred, covariance
 from privtally.documents.counts import Counts
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import Part
@@ -97,9 +97,7 @@ def phase_covariance(counts: Counts, parts: Sequence[Part], own: int) -> Floats 
         ]
         sizes = np.sqrt([each.trace() for each in alone])
         found = sum((sizes.sum() / size * each for size, each in zip(sizes, alone, strict=True)), np.zeros(()))
-    centred = found - found.mean(axis=0)  # frequencies are made to sum to 1
-    whole: Floats = centred - centred.mean(axis=1, keepdims=True)
-    return whole
+    return centred(found)  # frequencies are made to sum to 1
 
 
 def _owners(parts: Sequence[Part]) -> list[int]:
