@@ -259,6 +259,10 @@ class Subsets:
         summed: Distribution = reported @ self._members.T.astype(reported.dtype)
         return summed
 
+    def spread(self, labels: Distribution) -> Distribution:
+        summed: Distribution = labels @ self._members.astype(labels.dtype)
+        return summed
+
     def represent(self, given: Codes, source: Source) -> Codes:
         chosen: Codes = self._order[given, Uniform(self.inside).draw(given, source)]
         return chosen

@@ -83,6 +83,9 @@ class Asked(Channel, Protocol):
     def support(self, reported: Distribution) -> Distribution:
         """For each input the sum over its set of what is reported of each output code (along the last axis)."""
 
+    def spread(self, labels: Distribution) -> Distribution:
+        """For each output code the sum over the inputs whose sets hold it (along the last axis)."""
+
     def represent(self, given: Codes, source: Source) -> Codes:
         """A code of each input's set, every one with the same probability: the input itself where that is its set."""
 
@@ -143,6 +146,9 @@ class Keep:
 
     def support(self, reported: Distribution) -> Distribution:
         return reported
+
+    def spread(self, labels: Distribution) -> Distribution:
+        return labels
 
     def represent(self, given: Codes, source: Source) -> Codes:  # noqa: ARG002  # others need it
         return given

@@ -106,22 +106,11 @@ class InSet:
         return sum(chances, start=Fraction(0)) / self.asked.inside
 
     def push(self, distribution: Distribution) -> Distribution:
-        mass = distribution.sum(axis=-1, keepdims=True)
-        members = self._members.astype(object if distribution.dtype == object else float)
-        pushed: Distribution = mass * members / (PROBABILITY_UNIT * self.asked.inside)
+        pushed: Distribution = self.asked.spread(self.labels.push(distribution)) / self.asked.inside
         return pushed
 
     def draw(self, given: Codes, source: Source) -> Codes:
         return self.asked.represent(self.labels.draw(given, source), source)
-
-    @cached_property
-    def _members(self) -> Integers:
-        """For each code the weights of the labels whose sets hold it: whole numbers, so that what cannot occur is 0."""
-        # With weight 1 inside and 0 outside the set, a channel's push would be this; what it adds outside is removed.
-        asked, unit = self.asked, float(PROBABILITY_UNIT)
-        pushed = asked.push(self.labels.weights[0].astype(float))
-        members = (pushed * asked.total - unit * asked.other) / (asked.same - asked.other)
-        return np.rint(members).astype(np.int64)
 
 
 def as_codes(labels: Rows, asked: Asked) -> Rows | InSet:

@@ -24,6 +24,9 @@ from privtally.mechanisms.filling import Uniform
 from privtally.mechanisms.geometry import Geometry, is_geometry
 from privtally.schema import code_type
 
+MOST_CELLS = 1 << 22
+"""Up to so many pairs of a label and a code sums are taken one by one, which leaves what is zero exactly zero."""
+
 CLOSE = 1.05
 """Of geometries whose variance is within this factor of the least one, the one with the fewest codes is taken."""
 
@@ -75,14 +78,18 @@ class Projective:
         return found
 
     def holder_counts(self) -> Integers:
-        labels = np.zeros(self.outputs)
-        labels[: self.size] = 1
-        return np.rint(self.geometry.plane_sums(labels)).astype(np.int64)
+        return np.rint(self.spread(np.ones(self.size))).astype(np.int64)
 
     def support(self, reported: Distribution) -> Distribution:
         if reported.ndim == 1 and reported.dtype != object:
             return self.geometry.plane_sums(reported)[: self.size]
         summed: Distribution = reported @ self._members.T.astype(reported.dtype)
+        return summed
+
+    def spread(self, labels: Distribution) -> Distribution:
+        if labels.ndim == 1 and self.size * self.outputs > MOST_CELLS:
+            return self.geometry.plane_sums(np.pad(labels, (0, self.outputs - self.size)))
+        summed: Distribution = labels @ self._members.astype(labels.dtype)
         return summed
 
     def represent(self, given: Codes, source: Source) -> Codes:
@@ -95,11 +102,7 @@ class Projective:
         return Fraction(self.same if label @ point % self.geometry.order == 0 else self.other, self.total)
 
     def push(self, distribution: Distribution) -> Distribution:
-        mass = distribution.sum(axis=-1, keepdims=True)
-        if distribution.ndim == 1 and distribution.dtype != object:
-            inside = self.geometry.plane_sums(np.pad(distribution, (0, self.outputs - self.size)))
-        else:
-            inside = distribution @ self._members.astype(distribution.dtype)
+        mass, inside = distribution.sum(axis=-1, keepdims=True), self.spread(distribution)
         pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
         return pushed
 
