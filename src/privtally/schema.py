@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
+from privtally.alignments import Alignment, check_alignments
 from privtally.bins import Bins, Declared
 from privtally.errors import RecordError, SchemaError
 from privtally.exact import wire
@@ -109,10 +110,11 @@ class _CodeOf(dict[Any, int]):
         return code
 
 
-class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The attributes of a survey, in order."""
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The attributes of a survey, in order, and which of their labels go together."""
 
     attributes: tuple[Attribute, ...]
+    alignments: tuple[Alignment, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.attributes:
@@ -121,6 +123,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SchemaError(f"attribute '{twice}' is declared twice; every name must be different")
+        check_alignments(self.alignments, {own.name: own.labels[: own.answers] for own in self.attributes})
 
     @classmethod
     def of(cls, attributes: Mapping[str, Iterable[str]]) -> "Schema":

@@ -13,7 +13,7 @@ from privtally.documents.plan import Plan
 from privtally.exact import wire
 from privtally.names import MechanismName
 from privtally.privacy.certificate import certify, dump_certificate
-from privtally.privacy.second_model import CertificateError
+from privtally.privacy.second_response import CertificateError
 from privtally.privacy.verify import verify
 from tests.mechanisms.test_contract import plan_of_any_parts
 from tests.support import EXTENDED_PLANS, cases, plan_of, plan_with

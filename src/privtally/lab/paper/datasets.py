@@ -6,12 +6,14 @@ file is checked against its SHA-256 before it is used. None of the data is part 
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from privtally.alignments import Alignment
 from privtally.errors import DocumentError
-from privtally.schema import Records, Schema
+from privtally.schema import Attribute, Records, Schema
 
 DIRECTORY_VARIABLE = "PRIVTALLY_DATA_DIR"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
@@ -44,8 +46,16 @@ def load_dataset(name: str, directory: Path | None) -> Records:
     codes = np.array(rows, dtype=np.uint8)
     # The authors' sample: the first people of a permutation by the generator that NumPy keeps for old seeds.
     order = np.random.RandomState(42).permutation(len(codes))[:people]
-    schema = Schema.of({f"X{own}": list(letters) for own, letters in enumerate(labels, start=1)})
-    return Records(schema, codes[order])
+    attributes = tuple(Attribute(f"X{own}", tuple(letters)) for own, letters in enumerate(labels, start=1))
+    return Records(Schema(attributes, _code_by_code(attributes)), codes[order])
+
+
+def _code_by_code(attributes: Sequence[Attribute]) -> tuple[Alignment, ...]:
+    """The paper copies codes, whatever they stand for: labels with the same code go together where they differ."""
+    if len({attribute.labels for attribute in attributes}) == 1:
+        return ()
+    codes = range(attributes[0].size)
+    return (Alignment(tuple({own.name: (own.labels[code],) for own in attributes} for code in codes)),)
 
 
 def data_directory(named: Path | None) -> Path | None:
