@@ -56,12 +56,21 @@ def test_classes_are_joined_until_all_attributes_have_them() -> None:
     ]
 
 
+def test_bins_keep_their_order() -> None:
+    age = Attribute("age", bins=(0, 18, 30, 45))
+    turned = Alignment(({"age": age.labels[2:], "b": ("1",)}, {"age": age.labels[:2], "b": ("2",)}))
+    schema = coarsened(Schema((age, Attribute("b", ("1", "2"))), (turned,)))
+    wide = Attribute("age", bins=(0, 30, 45))
+    assert [attribute.labels for attribute in schema.attributes] == [wide.labels, ("1", "2")]
+    assert schema.alignments[0].classes[0] == {"age": wide.labels[1:], "b": ("1",)}
+
+
 def test_what_cannot_be_merged_is_refused() -> None:
     with pytest.raises(PlanError, match="aligned"):
         coarsened(Schema.of({"a": ["x", "y"], "b": ["1", "2", "3"]}))
     age = Attribute("age", bins=(0, 18, 30, 45))
     crossed = Alignment(({"age": age.labels[::2], "b": ("1",)}, {"age": age.labels[1:2], "b": ("2",)}))
-    with pytest.raises(PlanError, match="order"):
+    with pytest.raises(PlanError, match="side by side"):
         coarsened(Schema((age, Attribute("b", ("1", "2"))), (crossed,)))
     three = tuple(Attribute(name, tuple(f"{name}{code}" for code in range(3))) for name in "abc")
     first = Alignment(({"a": ("a0", "a1"), "b": ("b0",)}, {"a": ("a2",), "b": ("b1", "b2")}))

@@ -21,11 +21,13 @@ def coarsened(schema: Schema) -> Schema:
     joined = _joined(list(found.values()))
     if len(joined) < 2:
         raise PlanError("these alignments join all labels in one class, so that nothing is left to ask; declare others")
-    merged = [_merged(schema.attributes[own], [_others(found[own], together) for together in joined]) for own in places]
-    classes: list[dict[str, tuple[str, ...]]] = [
-        {own.name: (own.labels[number],) for own in merged} for number in range(len(joined))
+    classes = [[_others(found[own], together) for together in joined] for own in places]
+    merged = [_merged(attribute, own) for attribute, own in zip(schema.attributes, classes, strict=True)]
+    aligned: list[dict[str, tuple[str, ...]]] = [
+        {own.name: (own.labels[_place(own, codes, number)],) for own, codes in zip(merged, classes, strict=True)}
+        for number in range(len(joined))
     ]
-    return Schema(tuple(merged), (Alignment(tuple(classes)),) if len(merged) > 1 else ())
+    return Schema(tuple(merged), (Alignment(tuple(aligned)),) if len(merged) > 1 else ())
 
 
 def _answers_of(schema: Schema, least: int, own: int) -> Classes:
@@ -55,15 +57,20 @@ def _others(classes: Classes, together: set[int]) -> list[int]:
     return sorted(code for codes, others in classes if set(codes) <= together for code in others)
 
 
-def _merged(attribute: Attribute, classes: Sequence[Sequence[int]]) -> Attribute:
-    """An attribute whose labels are these classes of codes, in their order."""
+def _merged(attribute: Attribute, classes: Sequence[list[int]]) -> Attribute:
+    """An attribute whose labels are these classes of codes, in their order, or in that of its bins."""
     if attribute.numbers is None:
         labels = tuple(tuple(attribute.labels[code] for code in own) for own in classes)
         return Attribute(attribute.name, optional=attribute.optional, merged=labels)
-    edges = attribute.numbers.edges
-    if list(chain.from_iterable(classes)) != list(range(attribute.answers)):
-        raise PlanError(f"attribute '{attribute.name}' can only be merged into wider bins; align its bins in order")
-    kept = (*(edges[own[0]] for own in classes), edges[-1])
+    edges, in_order = attribute.numbers.edges, sorted(classes)
+    if list(chain.from_iterable(in_order)) != list(range(attribute.answers)):
+        raise PlanError(f"attribute '{attribute.name}' can only be merged into wider bins; align bins side by side")
+    kept = (*(edges[own[0]] for own in in_order), edges[-1])
     return Attribute(
         attribute.name, optional=attribute.optional, bins=kept, decimals=attribute.decimals, clamp=attribute.clamp
     )
+
+
+def _place(merged: Attribute, classes: Sequence[list[int]], number: int) -> int:
+    """The code of a class in a merged attribute: bins keep their order."""
+    return number if merged.numbers is None else sorted(classes).index(classes[number])
