@@ -1,8 +1,8 @@
 """Corr-RR through alignments against doing without: even fills, Cond-RR and SMP, on questions of different lengths.
 
-`python -m benchmarks.alignments [--runs 10] [--people 20000] [--seed 1]` prints the tables of docs/guide/alignments.md.
-Adult needs the UCI files, in the directory that PRIVTALLY_DATA_DIR names; without it that table is left out. Errors are
-mean squared errors, over labels, then over questions, then over runs.
+`python -m benchmarks.alignments [--population alike] [--runs 20] [--people 20000] [--seed 1]` prints the tables of
+docs/guide/alignments.md. Adult needs the UCI files, in the directory that PRIVTALLY_DATA_DIR names. Errors are mean
+squared errors, over labels, then over questions, then over runs.
 """
 
 import argparse
@@ -102,6 +102,9 @@ def adult() -> Draw:
     return lambda people, generator: Records(schema, codes[generator.choice(len(codes), people, replace=False)])
 
 
+POPULATIONS: Mapping[str, Callable[[], Draw]] = {"alike": lambda: alike, "unlike": lambda: unlike, "adult": adult}
+
+
 def class_totals(schema: Schema) -> list[Floats]:
     """For each question the matrix from frequencies of labels to those of classes."""
     coarse = coarsened(schema)
@@ -160,14 +163,13 @@ def table(
 def main() -> None:
     """Print every table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--population", choices=POPULATIONS, nargs="*", default=list(POPULATIONS))
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    draws: dict[str, Draw] = {"alike": alike, "unlike": unlike}
-    if data_directory(None) is not None:
-        draws["Adult: education 16, age 6, hours 5"] = adult()
-    for name, draw in draws.items():
+    for name in options.population:
+        draw = POPULATIONS[name]()
         for title, campaigns, classes in (("labels", CAMPAIGNS, False), ("class totals", COARSE, True)):
             print(f"\n{name}, {title}\n", flush=True)
             lines = table(draw, campaigns, options.people, options.runs, options.seed, classes=classes)

@@ -2,8 +2,8 @@
 
 All aligned pairs lean alike: a lean of 0 takes every class with the same probability, 1 the class that matches, −1 any
 class but that one. The error of the pooled estimate follows from the information in both phases at uniform answers; the
-mean of its logarithm is taken over the variances that Phase I leaves plausible, as in `robust`. Even fills are a
-candidate for all pairs together, and then for each.
+mean of its logarithm is taken over the variances that Phase I leaves plausible, as in `robust`. Then each pair in turn
+may lean another way. Even fills are a candidate for all pairs together, and for each.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,9 @@ from privtally.mechanisms.channel import Asked
 from privtally.mechanisms.fills import AlignedFill, UniformFill
 
 LEANS = np.linspace(-1, 1, 21)
-"""Leans to choose from, besides even fills."""
+"""Leans of all pairs to choose from, besides even fills."""
+PAIR_LEANS = (-1.0, -0.5, 0.5, 1.0)
+"""Leans to choose from for one pair."""
 MOST_LABELS = 256
 """With more labels in a group its fills are even."""
 PLAUSIBLE = 1e-3
@@ -39,8 +41,9 @@ Matches = Mapping[tuple[int, int], tuple[float | None, float | None]]
 
 def aligned_fill(alignments: Alignments, matches: Matches) -> AlignedFill | UniformFill:
     """The fill with these probabilities, pairs that are left out having even fills."""
-    pairs = [AlignedPair.of(pair, alignments[pair], own) for pair, own in matches.items() if own != (None, None)]
-    return AlignedFill(tuple(pairs)) if pairs else UniformFill()
+    stated = [(pair, own) for pair, own in sorted(matches.items()) if own != (None, None)]
+    pairs = tuple(AlignedPair.of(pair, alignments[pair], own) for pair, own in stated)
+    return AlignedFill(pairs) if pairs else UniformFill()
 
 
 def leaning(alignments: Alignments, asked: Sequence[Asked], lean: float) -> Matches:
@@ -139,7 +142,9 @@ def choose_matches(
         return UniformFill(), 1 / len(labels)
     judge = Judge(asked, alignments, labels, earlier, people)
     best = judge.best([{}, *(leaning(alignments, asked, lean) for lean in LEANS)], max_pivot_guess)
-    for pair in best.matches:
-        without = {other: own for other, own in best.matches.items() if other != pair}
-        best = judge.best([best.matches, without], max_pivot_guess)
+    alone = [leaning(alignments, asked, lean) for lean in PAIR_LEANS]
+    for pair in alignments:
+        even = {pair: (None, None)}
+        others = [{**best.matches, **even}, *({**best.matches, pair: own[pair]} for own in alone)]
+        best = judge.best([best.matches, *others], max_pivot_guess)
     return aligned_fill(alignments, best.matches), min(best.pivot_guess, 1.0)

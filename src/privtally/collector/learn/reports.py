@@ -18,7 +18,7 @@ from privtally.collector.estimate.likelihood import Weighed, push_matrix
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import Part, independent
 
-MOST_REPORTS = 1 << 14
+MOST_REPORTS = 1 << 13
 """Alphabets of at most this many reports are enumerated."""
 
 
