@@ -108,12 +108,11 @@ POPULATIONS: Mapping[str, Callable[[], Draw]] = {"alike": lambda: alike, "unlike
 def class_totals(schema: Schema) -> list[Floats]:
     """For each question the matrix from frequencies of labels to those of classes."""
     coarse = coarsened(schema)
-    answers = [(own.labels, merged.code_of) for own, merged in zip(schema.attributes, coarse.attributes, strict=True)]
-    sizes = coarse.sizes
-    return [
-        np.eye(size)[[code_of[label] for label in labels]].T
-        for size, (labels, code_of) in zip(sizes, answers, strict=True)
-    ]
+    found = []
+    for own, merged in zip(schema.attributes, coarse.attributes, strict=True):
+        answers = own.labels if own.numbers is None else tuple(map(str, own.numbers.edges[:-1]))
+        found.append(np.eye(merged.size)[[merged.code_of[answer] for answer in answers]].T)
+    return found
 
 
 def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, classes: bool) -> float:

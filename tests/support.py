@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from itertools import product
+from itertools import combinations, product
 from math import factorial, prod
 from typing import Any
 
@@ -117,6 +117,22 @@ def table_fill(sizes: Sequence[int], pivots: int, made_up: np.random.Generator) 
                 ),
             )
             for chosen, other in table_places(len(sizes), pivots)
+        )
+    )
+
+
+def aligned_fill(sizes: Sequence[int], made_up: np.random.Generator) -> AlignedFill:
+    """Made-up classes and probabilities of every pair."""
+
+    def classes(pair: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        most = made_up.integers(2, min(sizes[own] for own in pair) + 1)
+        one, two = (tuple(made_up.permutation(np.arange(sizes[own]) % most).tolist()) for own in pair)
+        return one, two
+
+    return AlignedFill(
+        tuple(
+            AlignedPair(pair, classes(pair), (_any_probability(made_up), None if made_up.random() < 0.3 else 0.25))
+            for pair in combinations(range(len(sizes)), 2)
         )
     )
 
