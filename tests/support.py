@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from itertools import product
+from itertools import combinations, product
 from math import factorial, prod
 from typing import Any
 
@@ -21,9 +21,11 @@ from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.probability import nearest_distribution, nearest_probability
 from privtally.exact.source import WORD, Source, Words, words_below
 from privtally.mechanisms import NAMED, Law, Mechanism, Part, PartPlan, build
+from privtally.mechanisms.aligned import AlignedPair
 from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.filling import Uniform
 from privtally.mechanisms.fills import (
+    AlignedFill,
     AnyFill,
     CopyFill,
     Fill,
@@ -119,6 +121,22 @@ def table_fill(sizes: Sequence[int], pivots: int, made_up: np.random.Generator) 
     )
 
 
+def aligned_fill(sizes: Sequence[int], made_up: np.random.Generator) -> AlignedFill:
+    """Made-up classes and probabilities of every pair."""
+
+    def classes(pair: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        most = made_up.integers(2, min(sizes[own] for own in pair) + 1)
+        one, two = (tuple(made_up.permutation(np.arange(sizes[own]) % most).tolist()) for own in pair)
+        return one, two
+
+    return AlignedFill(
+        tuple(
+            AlignedPair(pair, classes(pair), (_any_probability(made_up), None if made_up.random() < 0.3 else 0.25))
+            for pair in combinations(range(len(sizes)), 2)
+        )
+    )
+
+
 def _any_probability(made_up: np.random.Generator) -> float:
     """Any probability, the ends included: Phase I often chooses 0 or 1."""
     return float(made_up.choice([0.0, 1.0, nearest_probability(made_up.random())], p=[0.15, 0.1, 0.75]))
@@ -184,7 +202,24 @@ def large(fill: AnyFill) -> Plans:
     return (PartPlan((0, 1), 1, PLANE + LABELS, fill),), LARGE
 
 
+def classed(*probabilities: tuple[float | None, float | None]) -> AlignedFill:
+    """Two, four and three labels in classes of unequal sizes; the last attribute has a class that no other one has."""
+    pairs = {(0, 1): ((0, 1), (0, 1, 1, 1)), (0, 2): ((1, 0), (0, 2, 1)), (1, 2): ((1, 0, 1, 2), (3, 1, 2))}
+    return AlignedFill(
+        tuple(AlignedPair(pair, pairs[pair], own) for pair, own in zip(pairs, probabilities, strict=True))
+    )
+
+
 EXTENDED_PLANS: dict[str, Plans] = {
+    "aligned": ((part_of((0, 1, 2), 1, classed((0.75, 0.125), (None, 0.0), (1.0, 0.25))),), MIXED),
+    "aligned, groups": (
+        (
+            part_of((2, 0), 1, AlignedFill((AlignedPair((0, 1), ((0, 1, 0), (1, 0)), (0.875, 0.25)),))),
+            part_of((1, 3), 1, UniformFill()),
+        ),
+        (2, 2, 3, 2),
+    ),
+    "aligned, large": large(AlignedFill((AlignedPair((0, 1), ((0, 0, 1, 2, 1), (2, 0, 1)), (None, 0.625)),))),
     "large, silent": large(SilentFill()),
     "large, uniform": large(UniformFill()),
     "large, row": large(_rows_of(LARGE)),

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
+from privtally.alignments import Alignment, check_alignments
 from privtally.bins import Bins, Declared
 from privtally.errors import RecordError, SchemaError
 from privtally.exact import wire
@@ -21,6 +22,8 @@ MAX_LABELS = 65_536
 
 NO_ANSWER = "no answer"
 """The last label of an attribute that may be skipped."""
+SEPARATOR = " | "
+"""What stands between the answers in the label of a class."""
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
@@ -39,16 +42,20 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """Whether numbers may have decimals; of use with bins only, and so is `clamp`."""
     clamp: bool = False
     """Whether a number out of range belongs to the first or last bin, instead of being refused."""
+    merged: tuple[tuple[str, ...], ...] = ()
+    """The answers that each label stands for, where labels are classes of answers."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", _checked(self.name, "an attribute's name"))
         where = f"attribute '{self.name}'"
         labels = tuple(_checked(label, f"a label of {where}") for label in self.labels)
-        if self.numbers is not None:
-            derived = self.numbers.labels
+        self._check_merged(where)
+        derived = tuple(map(SEPARATOR.join, self.merged)) if self.numbers is None else self.numbers.labels
+        if derived:
             if labels not in ((), derived, (*derived, NO_ANSWER) if self.optional else derived):
-                raise SchemaError(f"the labels of {where} do not follow from its bins; declare one or the other")
+                raise SchemaError(f"the labels of {where} do not follow from its bins or classes; declare one of these")
             labels = derived
+        if self.numbers is not None:
             force_setattr(self, "bins", self.numbers.edges)
             force_setattr(self, "ordered", self.bins is not None)
         elif self.decimals or self.clamp:
@@ -61,6 +68,15 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
             raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} labels{beside}, it declares {self.answers}")
         if len(set(self.labels)) < len(self.labels):
             raise SchemaError(f"{where} declares the same label twice; every label must be different")
+
+    def _check_merged(self, where: str) -> None:
+        merged = tuple(tuple(_checked(label, f"a label of {where}") for label in own) for own in self.merged)
+        answers = [label for own in merged for label in own]
+        if not all(merged) or len(set(answers)) < len(answers):
+            raise SchemaError(f"{where} must have answers in each class of 'merged', every answer in one class")
+        if merged and self.bins is not None:
+            raise SchemaError(f"{where} has bins and 'merged'; declare wider bins instead")
+        force_setattr(self, "merged", merged)
 
     @property
     def size(self) -> int:
@@ -89,7 +105,8 @@ class _CodeOf(dict[Any, int]):
     """The codes of an attribute's answers as they are usually typed; others are looked into when they are met."""
 
     def __init__(self, attribute: Attribute) -> None:
-        super().__init__(() if attribute.numbers else ((label, code) for code, label in enumerate(attribute.labels)))
+        classes = () if attribute.numbers else attribute.merged or tuple((label,) for label in attribute.labels)
+        super().__init__((label, code) for code, own in enumerate(classes) for label in own)
         if attribute.optional:
             self.update(dict.fromkeys((NO_ANSWER, "", None), attribute.size - 1))
         self.attribute = attribute
@@ -109,10 +126,11 @@ class _CodeOf(dict[Any, int]):
         return code
 
 
-class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The attributes of a survey, in order."""
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The attributes of a survey, in order, and which of their labels go together."""
 
     attributes: tuple[Attribute, ...]
+    alignments: tuple[Alignment, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.attributes:
@@ -121,6 +139,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SchemaError(f"attribute '{twice}' is declared twice; every name must be different")
+        check_alignments(self.alignments, {own.name: own.labels[: own.answers] for own in self.attributes})
 
     @classmethod
     def of(cls, attributes: Mapping[str, Iterable[str]]) -> "Schema":

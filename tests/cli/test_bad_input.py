@@ -46,7 +46,7 @@ def test_one_attribute_for_two_phases(program: Program, mechanism: str) -> None:
     assert "at least two attributes" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
 
 
-def test_unequal_domains_for_copying(program: Program) -> None:
+def test_overlapping_labels_for_copying(program: Program) -> None:
     Path("s.json").write_text(
         '{"attributes": [{"name": "a", "labels": ["x", "y"]}, {"name": "b", "labels": ["x", "y", "z"]}]}'
     )

@@ -34,10 +34,11 @@ from tests.support import (
     worst_ratio,
 )
 
+ALIGNED, ALIGNED_LARGE = "aligned", "aligned, large"
 GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
 LARGE, LARGE_COPY, LARGE_ROW = "large, uniform", "large, copy", "large, row"
 PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
-BEYOND = (GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS, LARGE, LARGE_COPY, LARGE_ROW)
+BEYOND = (GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS, LARGE, LARGE_COPY, LARGE_ROW, ALIGNED, ALIGNED_LARGE)
 RECORDS = {2: (2, 0), 3: (1, 2, 0), 4: (2, 0, 0, 1)}
 """A record for each number of attributes, its codes not all the same."""
 
@@ -97,6 +98,16 @@ def meaning_of_copies() -> None:
     assert part.filling((0,), 1).probability(2, 2) == Fraction(part.fill.probability[0][1])
 
 
+def meaning_of_classes() -> None:
+    """The first has one label in one class and one in the other, the second one label in one and three in the other."""
+    (part,) = plan_named(ALIGNED).sampler.parts
+    assert [part.filling((0,), 1).probability(1, code) for code in range(4)] == [Fraction(1, 4), *[Fraction(1, 4)] * 3]
+    assert [part.filling((1,), 0).probability(2, code) for code in range(2)] == [Fraction(7, 8), Fraction(1, 8)]
+    assert [part.filling((0,), 2).probability(1, code) for code in range(3)] == [Fraction(1, 3)] * 3
+    nothing_matches = [part.filling((2,), 1).probability(0, code) for code in range(4)]
+    assert nothing_matches == [Fraction(1, 6), Fraction(1, 3), Fraction(1, 6), Fraction(1, 3)]
+
+
 def meaning_of_tables() -> None:
     assert fillings.conditional([[0.25, 0.75], [1.0, 0.0]]).probability(0, 1) == Fraction(3, 4)
     (part,) = plan_named(PIVOTS).sampler.parts
@@ -146,10 +157,11 @@ CHECKS: dict[str, Callable[[], None]] = {
         (lambda: projective.projective_response(Fraction(2), 9, Geometry(3, 3)), 9),
     ),
     "meaning of copies": meaning_of_copies,
+    "meaning of classes": meaning_of_classes,
     "meaning of tables": meaning_of_tables,
     "law of subsets": law_of_subsets,
     "reports of subsets": reports_of_subsets,
-    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE)},
-    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE)},
+    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
+    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
     **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, *BEYOND)},
 }

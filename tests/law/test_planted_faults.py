@@ -12,14 +12,26 @@ import pytest
 
 from privtally.documents import plan as plans
 from privtally.exact.source import WORD, Source, words_below
-from privtally.mechanisms import Mechanism, Part, PartPlan, fills, named, projective
+from privtally.mechanisms import Mechanism, Part, PartPlan, aligned, fills, named, projective
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
+from privtally.mechanisms.aligned import NOTHING, ByClass
 from privtally.mechanisms.channel import Keep
 from privtally.mechanisms.filling import InSet, Rows, Uniform
 from privtally.mechanisms.geometry import Geometry
 from privtally.mechanisms.projective import Projective
-from tests.law.checks import CHECKS, GROUPS, LARGE, LARGE_COPY, LARGE_ROW, PIVOTS, SILENT_GROUPS, SILENT_PIVOTS
+from tests.law.checks import (
+    ALIGNED,
+    ALIGNED_LARGE,
+    CHECKS,
+    GROUPS,
+    LARGE,
+    LARGE_COPY,
+    LARGE_ROW,
+    PIVOTS,
+    SILENT_GROUPS,
+    SILENT_PIVOTS,
+)
 from tests.support import Subsets
 
 Codes = np.ndarray
@@ -245,6 +257,36 @@ def plane_with(
 
 honest_copying = fillings.copying
 
+
+def classes_with(*, any_label: bool = False, by_size: bool = False, first: bool = False, matched: bool = False) -> Any:
+    """ByClass.draw with one thing wrong."""
+
+    def draw(self: ByClass, given: Codes, source: Source) -> Codes:
+        match = self.match[given]
+        some = match != NOTHING
+        drawn = np.where(some, 0, Uniform(self.keep.size).draw(match, source) * (not matched))
+        drawn[some] = self.keep.draw(match[some], source)
+        sizes = np.bincount(self.classes)
+        order = np.argsort(self.classes, kind="stable")
+        starts = np.cumsum(sizes) - sizes
+        labels = np.empty(len(given), dtype=np.uint8)
+        for own in range(self.keep.size):
+            people = np.flatnonzero(drawn == own)
+            places = Uniform(int(sizes[own])).draw(given[people], source) * (not first)
+            labels[people] = order[starts[own] + places]
+        other = np.flatnonzero(drawn != match) if any_label or by_size else np.array([], dtype=np.int64)
+        while other.size:
+            labels[other] = Uniform(self.outputs).draw(given[other], source)
+            other = other[self.classes[labels[other]] == match[other]] if by_size else other[:0]
+        return labels
+
+    return draw
+
+
+def one_unit_more(probability: float, size: int) -> Keep:
+    return honest_copying(probability + (2**-32 if probability < 1 else 0), size)
+
+
 FAULTS: dict[str, tuple[Plant, str]] = {
     "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))), "words of randomized response"),
     "first step stays": (put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.size - 1)).astype(np.int64)) % s.size).astype(np.uint8))), "words of randomized response"),
@@ -299,6 +341,14 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "codes of the hyperplane alone": (put(Projective, "_codes", plane_with(lambda label, place, outside: (label, place % 3, outside & False))), "words of large domains"),
     "the next label's hyperplane": (put(Projective, "_codes", plane_with(lambda label, place, outside: ((label + 1) % 4, place, outside))), f"reports of {LARGE_COPY}"),
     "labels for codes in fills": (put(InSet, "draw", lambda self, given, source: self.labels.draw(given, source)), f"reports of {LARGE_ROW}"),
+    "any label instead of another class": (put(ByClass, "draw", classes_with(any_label=True)), f"reports of {ALIGNED}"),
+    "other classes by their sizes": (put(ByClass, "draw", classes_with(by_size=True)), f"reports of {ALIGNED}"),
+    "the first label of a class": (put(ByClass, "draw", classes_with(first=True)), f"reports of {ALIGNED}"),
+    "the first class for what matches none": (put(ByClass, "draw", classes_with(matched=True)), f"reports of {ALIGNED}"),
+    "one unit too much for a match": (put(aligned, "copying", one_unit_more), "meaning of classes"),
+    "classes that all have one label": (put(ByClass, "_sizes", property(lambda self: np.ones(self.keep.size, dtype=np.int64))), "privacy of aligned"),
+    "the class of the record": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_fills=True))), f"reports of {ALIGNED}"),
+    "labels of a class for codes": (put(InSet, "draw", lambda self, given, source: self.labels.draw(given, source)), f"reports of {ALIGNED_LARGE}"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
 }  # fmt: skip
 """What is planted, and the check that must catch it."""
@@ -310,6 +360,7 @@ HARMLESS: dict[str, Plant] = {
     "subsets": put(Subsets, "draw", subsets_with(right_places)),
     "hyperplanes": put(Projective, "_codes", plane_with(lambda label, place, outside: (label, place, outside))),
     "weights of hyperplanes": put_plane_weights(lambda same, other: (same, other)),
+    "classes": put(ByClass, "draw", classes_with()),
     "branches": put(Part, "draw", draw_with(branch_draw=branch_with())),
     "budgets": put_build(lambda _part, parts: Fraction(1, parts)),
     "weights": put_weights(lambda same, other: (same, other)),

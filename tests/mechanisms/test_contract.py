@@ -19,7 +19,7 @@ from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, U
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from tests.support import first_plan, later_plan, part_of, plan_of, plan_with, table_fill
+from tests.support import aligned_fill, first_plan, later_plan, part_of, plan_of, plan_with, table_fill
 
 
 @st.composite
@@ -55,6 +55,8 @@ def any_part(
         return part_of(attributes, pivots, None)
     rows = RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in own))
     fills: list[AnyFill] = [UniformFill(), SilentFill(), rows, table_fill(own, pivots, made_up)]
+    if pivots == 1:
+        fills.append(aligned_fill(own, made_up))
     return part_of(attributes, pivots, draw(st.sampled_from(fills)))
 
 

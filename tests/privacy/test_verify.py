@@ -13,7 +13,7 @@ from privtally.documents.plan import Plan
 from privtally.exact import wire
 from privtally.names import MechanismName
 from privtally.privacy.certificate import certify, dump_certificate
-from privtally.privacy.second_model import CertificateError
+from privtally.privacy.second_response import CertificateError
 from privtally.privacy.verify import verify
 from tests.mechanisms.test_contract import plan_of_any_parts
 from tests.support import EXTENDED_PLANS, cases, plan_of, plan_with
@@ -212,3 +212,32 @@ def test_every_mechanisms_parameters_are_checked() -> None:
         certificate["plan"] = json.loads(dishonest)["digest"]
         with pytest.raises(CertificateError):
             verify(dishonest, json.dumps(certificate))
+
+
+def pair_of(plan: dict[str, Any]) -> dict[str, Any]:
+    pair: dict[str, Any] = fill_of(plan)["pairs"][0]
+    return pair
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda p: fill_of(p)["pairs"].append(pair_of(p)),
+        lambda p: pair_of(p).update(pair=[0, 3]),
+        lambda p: pair_of(p).update(pair=[1, 0]),
+        lambda p: pair_of(p)["classes"][0].pop(),
+        lambda p: pair_of(p).update(classes=[[0, 0], [0, 1, 1, 1]]),
+        lambda p: pair_of(p).update(probability=[0.5]),
+        lambda p: pair_of(p).update(probability=[0.5, 1.5]),
+        lambda p: pair_of(p).update(probability=[0.1, 0.5]),
+        lambda p: pair_of(p).update(probability=["0.5", 0.5]),
+        lambda p: p["parts"][0].update(pivots=2),
+    ],
+)
+def test_alignments_are_checked(edit: Edit) -> None:
+    plan = plan_with(*EXTENDED_PLANS["aligned"])
+    dishonest = resealed(plan.dump(), edit)
+    certificate = json.loads(dump_certificate(certify(plan)))
+    certificate["plan"] = json.loads(dishonest)["digest"]
+    with pytest.raises(CertificateError):
+        verify(dishonest, json.dumps(certificate))

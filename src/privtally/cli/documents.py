@@ -23,15 +23,17 @@ def design(
     answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
+    coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
     from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
     from privtally.files import check_output, read_schema
+    from privtally.mechanisms.coarsen import coarsened
 
     check_output(output, [schema])
-    the_schema = read_schema(schema)
+    the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
     plan = design(the_schema, epsilon, mechanism, answers=answers, groups=named, pivots=pivots)
     _write_plan(plan, output, json=json)

@@ -22,6 +22,9 @@ GroupsOption = Annotated[
 PivotsOption = Annotated[
     int, Option(help="How many questions a report answers, with an equal share of the budget (smp).")
 ]
+CoarsenFlag = Annotated[
+    bool, Option("--coarsen", help="First merge the labels of all attributes into one number of classes, as the paper.")
+]
 EpsilonOption = Annotated[float, Option("--epsilon", "-e", help="The privacy budget of each participant.")]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
 MechanismOption = Annotated[MechanismName, Option("--mechanism", "-m", help="How answers become private.")]

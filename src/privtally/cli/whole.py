@@ -25,6 +25,7 @@ def run(
     method: MethodOption = "pooled",
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
+    coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Do the whole job on one file: both phases, every document left in a directory."""
@@ -34,9 +35,10 @@ def run(
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
+    from privtally.mechanisms.coarsen import coarsened
 
     options.check_learning(context, mechanism, rule)
-    the_schema = read_schema(schema)
+    the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
     design(the_schema, epsilon, mechanism, groups=named, pivots=pivots)  # refuses before the data is read
     with write_whole_directory(output) as directory:

@@ -20,7 +20,6 @@ from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
-from privtally.mechanisms.fills import CopyFill
 
 MOST_ROWS = 40
 HEADER_WIDTH = 16
@@ -106,9 +105,10 @@ def _describe_plan(plan: Plan, console: Console) -> None:
             each = "" if shares == 1 else f" with ε = {plan.epsilon / shares:.3g} each"
             chosen = f"Of {_list(names)}, {part.pivots} chosen at random{each}"
             console.print(Text(f"{chosen}; the others are {part.fill.title}."))
-            if isinstance(part.fill, CopyFill):
-                console.print("Probability that another answer copies the chosen one")
-                copies = [[f"{value:.3f}" for value in row] for row in part.fill.probability]
+            probabilities = part.fill.probabilities(len(names))
+            if probabilities is not None:
+                console.print("Probability that another answer goes with the chosen one")
+                copies = [["even" if value is None else f"{value:.3f}" for value in row] for row in probabilities]
                 for own, row in enumerate(copies):
                     row[own] = ""
                 _print_blocks("chosen \\ other", names, names, copies, console)

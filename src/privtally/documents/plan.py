@@ -192,6 +192,9 @@ def design(
     if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
         raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
     places = None if groups is None else _places(schema, groups)
+    if (learned := NAMED[mechanism].learned) is not None:
+        for group in places or (range(len(schema.attributes)),):
+            learned.check_labels(schema, group)
     return Plan(
         schema=schema,
         epsilon=epsilon,

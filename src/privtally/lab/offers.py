@@ -20,6 +20,7 @@ from privtally.documents.plan import design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.errors import PrivtallyError
 from privtally.lab.expectation import Noise
+from privtally.mechanisms.alignment import label_by_label
 from privtally.names import MAX_PIVOT_GUESS, MechanismName
 from privtally.schema import Schema
 
@@ -92,24 +93,31 @@ def filled(schema: Schema, question: Question) -> Noise:
 def copied(schema: Schema, question: Question, phase1: int) -> Iterator[Noise]:
     """So many people answer everything; the others answer one attribute, and the rule `robust` chooses the fills.
 
-    Even fills come first. The rule takes no others that would be worse by more than `SLACK` if attributes had nothing
-    in common.
+    Even fills come first; matches between labels that do not correspond one by one are not offered. The rule takes no
+    others that would be worse by more than `SLACK` if attributes had nothing in common.
     """
     attributes, size = len(schema.attributes), schema.sizes[0]
-    first = phase1 * information(question.epsilon / attributes, size)
     phase2 = question.users - phase1
+    alone = []
+    for labels in schema.sizes:
+        first = phase1 * information(question.epsilon / attributes, labels)
+        second = phase2 * information(question.epsilon, labels) / attributes**2
+        alone.append(1 / (first + second) - 1 / (labels * question.users))
+    yield Noise(alone)
+    differ = len({attribute.labels for attribute in schema.attributes}) > 1
+    if attributes * size > MOST_LABELS or (differ and attributes > MOST_UNLIKE):
+        return
+    if not label_by_label(schema, range(attributes)):
+        return
+    first = phase1 * information(question.epsilon / attributes, size)
     second = phase2 * information(question.epsilon, size) / size
     drawn = 1 / (size * question.users)
+    even = 1 / (first + second * size / attributes**2)
 
     def noise(together: float, apart: float) -> Noise:
         """From the variances of both phases of what attributes have in common and of their differences."""
         return Noise([apart - drawn] * attributes, (together - apart) / attributes)
 
-    even = 1 / (first + second * size / attributes**2)
-    yield noise(even, even)
-    labels = {attribute.labels for attribute in schema.attributes}
-    if attributes * size > MOST_LABELS or (len(labels) > 1 and attributes > MOST_UNLIKE):
-        return
     secret = max(question.max_pivot_guess, 1 / attributes)
     kept = min(size**attributes, phase2) <= SUB_REPORT_LIMIT
     tells = copy_information(CANDIDATES, attributes, size, whole=kept)

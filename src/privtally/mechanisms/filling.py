@@ -11,7 +11,7 @@ from privtally.errors import PlanError
 from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.probability import PROBABILITY_UNIT, whole_parts
 from privtally.exact.source import WORD, Source, words_below
-from privtally.mechanisms.channel import Asked, Keep
+from privtally.mechanisms.channel import Asked, Channel, Keep
 from privtally.schema import code_type
 
 
@@ -88,9 +88,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class InSet:
-    """A label from one row of weights, then a code of the label's set in another channel, each with equal chance."""
+    """A label from one channel, then a code of the label's set in another channel, each with equal chance."""
 
-    labels: Rows
+    labels: Channel
     asked: Asked
 
     @property
@@ -98,8 +98,8 @@ class InSet:
         return self.asked.outputs
 
     @property
-    def scale(self) -> Fraction:
-        return Fraction(0)
+    def scale(self) -> Fraction | None:
+        return Fraction(0) if self.labels.scale == 0 else None
 
     def probability(self, given: int, output: int) -> Fraction:
         chances = (self.labels.probability(given, label) for label in self.asked.holders(output))
@@ -113,7 +113,7 @@ class InSet:
         return self.asked.represent(self.labels.draw(given, source), source)
 
 
-def as_codes(labels: Rows, asked: Asked) -> Rows | InSet:
+def as_codes(labels: Channel, asked: Asked) -> Channel:
     """A channel to labels as one to the codes of an asked channel."""
     return labels if asked.inside == 1 else InSet(labels, asked)
 

@@ -6,7 +6,7 @@ attributes of a part are numbered by their place in the part.
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from math import prod
 from typing import ClassVar
 
@@ -14,8 +14,11 @@ import msgspec
 
 from privtally.errors import PlanError
 from privtally.exact.probability import whole_parts
+from privtally.mechanisms.aligned import AlignedPair
+from privtally.mechanisms.alignment import check_alignable
 from privtally.mechanisms.channel import Asked, Channel
 from privtally.mechanisms.filling import Uniform, as_codes, conditional, copying
+from privtally.schema import Schema
 
 MAX_TABLE_CELLS = 1_000_000
 """A plan carries tables of at most this many cells in all."""
@@ -42,6 +45,10 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     def check_sizes(sizes: Sequence[int], pivots: int) -> None:
         """Refuse attributes, by their numbers of labels, that this kind of fill does not take."""
 
+    @staticmethod
+    def check_labels(schema: Schema, places: Sequence[int]) -> None:
+        """Refuse attributes, by their places, whose labels this kind of fill cannot be learned for."""
+
     def check(self, asked: Sequence[Asked], pivots: int) -> None:
         """Refuse a fill that does not fit attributes with these channels, or is no exact law."""
 
@@ -51,6 +58,12 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         `asked` are the channels of the part's attributes when they are asked.
         """
         raise NotImplementedError
+
+    def probabilities(self, attributes: int) -> list[list[float | None]] | None:
+        """[pivot][other] how likely a copy, or a label of the class that matches, is; None where a fill is even.
+
+        None where a fill has no such probabilities.
+        """
 
 
 class UniformFill(Fill, frozen=True, tag="uniform"):
@@ -87,17 +100,12 @@ class CopyFill(Fill, frozen=True, tag="copy"):
     probability: tuple[Row, ...]
 
     @staticmethod
-    def check_sizes(sizes: Sequence[int], pivots: int) -> None:
-        if pivots != 1 or len(set(sizes)) > 1:
-            raise PlanError(
-                "copies (corr-rr) need one pivot and the same number of labels in every attribute, "
-                f"here they have {', '.join(map(str, sizes))}; use cond-rr for unequal ones"
-            )
+    def check_labels(schema: Schema, places: Sequence[int]) -> None:
+        check_alignable(schema, places)
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:
-        self.check_sizes([channel.outputs for channel in asked], pivots)
-        if len(set(asked)) > 1:
-            raise PlanError("copies need the same channel and number of labels in every attribute of a part")
+        if pivots != 1 or len(set(asked)) > 1:
+            raise PlanError("copies need one pivot, and the same number of labels and channel in every attribute")
         if len(self.probability) != len(asked) or {len(row) for row in self.probability} != {len(asked)}:
             raise PlanError("copy probabilities must have a row and a column for each attribute")
         if any(row[own] != 1 for own, row in enumerate(self.probability)):
@@ -107,6 +115,47 @@ class CopyFill(Fill, frozen=True, tag="copy"):
 
     def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
         return copying(self.probability[pivots[0]][other], asked[other].outputs)
+
+    def probabilities(self, attributes: int) -> list[list[float | None]]:
+        return [[row[other] for other in range(attributes)] for row in self.probability]
+
+
+class AlignedFill(Fill, frozen=True, tag="aligned", dict=True):
+    """For each pair of attributes a label of the class that matches the pivot's, or of another; evenly for the others.
+
+    Pairs are in order, each at most once.
+    """
+
+    title: ClassVar[str] = "drawn from the labels that go with the chosen one, or from others"
+    conditional: ClassVar[bool] = True
+    pairs: tuple[AlignedPair, ...]
+
+    def check(self, asked: Sequence[Asked], pivots: int) -> None:
+        if pivots != 1:
+            raise PlanError("an aligned fill needs one pivot")
+        if any(one.pair >= two.pair for one, two in pairwise(self.pairs)):
+            raise PlanError("the pairs of an aligned fill must be in order, each at most once")
+        for pair in self.pairs:
+            pair.check(asked)
+            for pivot in pair.pair:
+                pair.channel(pivot)  # refuses a probability that is not exact
+
+    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
+        (pivot,) = pivots
+        pair = self._pairs.get((min(pivot, other), max(pivot, other)))
+        labels = None if pair is None else pair.channel(pivot)
+        return Uniform(asked[other].outputs) if labels is None else as_codes(labels, asked[other])
+
+    def probabilities(self, attributes: int) -> list[list[float | None]]:
+        found: list[list[float | None]] = [[None] * attributes for _ in range(attributes)]
+        for pair in self.pairs:
+            one, two = pair.pair
+            found[one][two], found[two][one] = pair.probability
+        return found
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[int, int], AlignedPair]:
+        return {pair.pair: pair for pair in self.pairs}
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,7 +216,7 @@ class SilentFill(Fill, frozen=True, tag="silent"):
         return conditional([(*(0.0,) * asked[other].outputs, 1.0)])
 
 
-AnyFill = UniformFill | RowFill | CopyFill | TableFill | SilentFill
+AnyFill = UniformFill | RowFill | CopyFill | AlignedFill | TableFill | SilentFill
 
 
 def table_places(attributes: int, pivots: int) -> list[tuple[Places, int]]:

@@ -1,28 +1,16 @@
 """A plan as the verifier reads it, from its JSON alone, by other code than the mechanisms that it checks."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate, combinations, product
 from math import comb, prod
 from operator import mul
 from typing import Any
 
-from privtally.errors import PlanError
+from privtally.privacy.second_response import Response, require
 
-WORDS = 2**64
 UNIT = 2**32
 MOST_STATES = 1_000_000
-
-
-class CertificateError(PlanError):
-    """A certificate or its plan is not true."""
-
-
-def require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # an assertion under another name
-    """Refuse the certificate unless this holds."""
-    if not holds:
-        raise CertificateError(f"the certificate is refused: {otherwise}")
 
 
 class PlanModel:
@@ -75,7 +63,7 @@ class _Mixture:
         self.kind: str = self.fill["kind"]
         require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
         budget /= self.pivots
-        self.channels = [_Response(own, size, budget) for own, size in zip(part["channels"], sizes, strict=True)]
+        self.channels = [Response(own, size, budget) for own, size in zip(part["channels"], sizes, strict=True)]
         self.outputs = [channel.outputs for channel in self.channels]
         self.ratios = sorted((Fraction(channel.same, channel.other) for channel in self.channels), reverse=True)
         require(comb(self.size, self.pivots) <= 100_000, "a part has too many choices of pivots")
@@ -158,10 +146,44 @@ class _Mixture:
         if self.kind == "copy":
             copied = Fraction(self.fill["probability"][branch[0]][other])
             return copied if report[branch[0]] == code else (1 - copied) / (size - 1)
+        if self.kind == "aligned":
+            return self._aligned(branch[0], other, report)
         row = 0
         for place in branch:
             row = row * self.sizes[place] + report[place]
         return Fraction(self._tables[branch, other][row][code])
+
+    def _aligned(self, pivot: int, other: int, report: Sequence[int]) -> Fraction:
+        """A label of the pivot's class with the stated chance, else one of another class; all codes alike if there is
+        no chance stated.
+        """
+        code, channel = report[other], self.channels[other]
+        given, classes, stated = self._pairs.get((pivot, other), ([], [], None))
+        if stated is None:
+            return Fraction(1, self.outputs[other])
+        own, many = given[report[pivot]], len(set(classes))
+        total = Fraction(0)
+        for label in range(channel.inputs):
+            if channel.holds(label, code):
+                chance = Fraction(stated) if classes[label] == own else (1 - Fraction(stated)) / (many - 1)
+                total += (chance if own in classes else Fraction(1, many)) / classes.count(classes[label])
+        return total / channel.inside
+
+    def _check_aligned(self) -> Iterator[float]:
+        """The chances of pairs of attributes whose labels have classes, once the classes fit."""
+        self._pairs: dict[tuple[int, int], tuple[list[int], list[int], float | None]] = {}
+        require(self.pivots == 1, "alignments need one pivot")
+        for entry in self.fill["pairs"]:
+            (one, two), (first, second), chances = entry["pair"], entry["classes"], entry["probability"]
+            require(0 <= one < two < self.size and (one, two) not in self._pairs, "a pair is not one, or stands twice")
+            fit = len(first) == self.sizes[one] and len(second) == self.sizes[two] and len(chances) == 2
+            require(fit and len(set(first) & set(second)) > 1, "an alignment does not fit the labels")
+            self._pairs[one, two] = first, second, chances[0]
+            self._pairs[two, one] = second, first, chances[1]
+            for place, chance in zip((one, two), chances, strict=True):
+                require(chance is None or self.channels[place].inside == 1, "a match needs a pivot with labels")
+                if chance is not None:
+                    yield chance
 
     def _check_fill(self) -> None:
         """Fills must be probabilities; beyond that they cannot hurt, since they never see a record."""
@@ -173,6 +195,8 @@ class _Mixture:
             require(len(set(self.outputs)) == 1 and self.pivots == 1, "copying needs equal sizes and one pivot")
             rows = [(row, self.size) for row in self.fill["probability"]]
             require(len(rows) == self.size, "there must be a copy probability for each pair")
+        elif self.kind == "aligned":
+            rows = [([chance], 1) for chance in self._check_aligned()]
         elif self.kind == "table":
             require(self.outputs == self.sizes, "tables need channels that report labels")
             self._tables = {(tuple(t["pivots"]), t["other"]): t["rows"] for t in self.fill["tables"]}
@@ -188,62 +212,4 @@ class _Mixture:
             exact = [Fraction(value) for value in row]
             multiples = all(0 <= value <= 1 and (value * UNIT).denominator == 1 for value in exact)
             require(multiples, "a value is not a multiple of 2^-32 between 0 and 1")
-            require(self.kind == "copy" or sum(exact) == 1, "a distribution does not sum to 1")
-
-
-class _Response:
-    """How one attribute is randomised: codes that belong to a label have one weight, all others another.
-
-    With "grr" a code belongs to the label that it is; with "pg" codes and labels are points of a projective space over
-    a prime field, and a code belongs to the labels whose vectors have the product 0 with its own.
-    """
-
-    def __init__(self, channel: dict[str, Any], size: int, budget: Fraction) -> None:
-        self.inputs = self.outputs = size
-        self.inside, self.order, self.dimension = 1, 0, 0
-        self._points: dict[int, list[int]] = {}
-        if channel != {"kind": "grr"}:
-            require(set(channel) == {"kind", "order", "dimension"} and channel["kind"] == "pg", "a channel is unknown")
-            self.order, self.dimension = channel["order"], channel["dimension"]
-            whole = type(self.order) is int and type(self.dimension) is int
-            bounded = whole and 2 <= self.order <= 406 and 3 <= self.dimension <= 26
-            require(bounded and self.order**self.dimension <= 2**26, "a geometry is out of range")
-            require(all(self.order % n for n in range(2, self.order)), "a geometry needs a prime")
-            powers = [self.order**power for power in range(self.dimension)]
-            self.outputs, self.inside = sum(powers), sum(powers[:-1])
-            require(self.outputs >= size, "a geometry has too few points")
-        with localcontext(prec=150):
-            power = exp_of(budget)
-            self.other = _sure_floor(WORDS / (self.inside * power + self.outputs - self.inside))
-            self.same = _sure_floor(power * self.other)
-        self.total = self.inside * self.same + (self.outputs - self.inside) * self.other
-
-    def holds(self, label: int, code: int) -> bool:
-        """Whether the code belongs to the label."""
-        if not self.order:
-            return label == code
-        for number in {label, code} - set(self._points):
-            self._points[number] = self._point(number)
-        return bool(sum(map(mul, self._points[label], self._points[code])) % self.order == 0)
-
-    def _point(self, number: int) -> list[int]:
-        """The coordinates of a point: zeros, a one, and the digits of what is left of its number."""
-        for zeros in range(self.dimension):
-            behind = self.dimension - 1 - zeros
-            if number < self.order**behind:
-                digits = [number // self.order**power % self.order for power in range(behind - 1, -1, -1)]
-                return [0] * zeros + [1, *digits]
-            number -= self.order**behind
-        raise IndexError
-
-
-def exp_of(power: Fraction) -> Decimal:
-    """The exponential function of a rational, in the precision of the context."""
-    return (Decimal(power.numerator) / Decimal(power.denominator)).exp()
-
-
-def _sure_floor(value: Decimal) -> int:
-    margin = (value + 1) * Decimal("1e-120")
-    low, high = int(value - margin), int(value + margin)
-    require(low == high, "a weight is too close to call")
-    return low
+            require(self.kind in ("copy", "aligned") or sum(exact) == 1, "a distribution does not sum to 1")

@@ -12,7 +12,8 @@ from math import log
 from typing import Any
 
 from privtally.exact import wire
-from privtally.privacy.second_model import CertificateError, PlanModel, exp_of, require
+from privtally.privacy.second_model import PlanModel
+from privtally.privacy.second_response import CertificateError, exp_of, require
 
 
 def verify(plan_document: bytes | str, certificate_document: bytes | str) -> None:

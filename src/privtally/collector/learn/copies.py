@@ -4,15 +4,19 @@ from fractions import Fraction
 
 from privtally.collector.estimate import History, unbiased
 from privtally.collector.estimate.stacked import PhaseLikelihood
+from privtally.collector.learn.matches import learn_matches
 from privtally.collector.learn.robust import choose
 from privtally.collector.learn.rules import copy_probabilities
 from privtally.collector.learn.wanted import Found, Wanted
+from privtally.mechanisms.alignment import label_by_label
 from privtally.mechanisms.fills import CopyFill, Places
 from privtally.mechanisms.named import RandomizedResponse
 
 
 def learn_copies(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
-    """Copy probabilities by the rule."""
+    """Copy probabilities by the rule, or probabilities of matches where labels do not correspond one by one."""
+    if not label_by_label(history[-1][0].schema, group):
+        return learn_matches(history, group, budget, wanted)
     if wanted.rule == "robust":
         labels = [history[-1][0].schema.attributes[own].labels for own in group]
         likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]

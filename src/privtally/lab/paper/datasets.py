@@ -6,12 +6,14 @@ file is checked against its SHA-256 before it is used. None of the data is part 
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from privtally.alignments import Alignment
 from privtally.errors import DocumentError
-from privtally.schema import Records, Schema
+from privtally.schema import Attribute, Records, Schema
 
 DIRECTORY_VARIABLE = "PRIVTALLY_DATA_DIR"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
@@ -28,24 +30,32 @@ STALK_ROOT, RING_TYPE = "?bcer", "eflnp"
 def load_dataset(name: str, directory: Path | None) -> Records:
     """The paper's input: some attributes of some people, drawn and ordered as the authors did."""
     if name == "Adult":
-        lines = [*_lines("adult/adult.data", directory), *_lines("adult/adult.test", directory)[1:]]
+        lines = [*read_lines("adult/adult.data", directory), *read_lines("adult/adult.test", directory)[1:]]
         fields = [line.split(", ") for line in lines]
         people, labels = 10_000, ["01", "01", "01"]
         chosen = [(row[5].startswith("Married"), row[7] in ("Husband", "Wife"), row[9] == "Female") for row in fields]
         rows = [list(map(int, row)) for row in chosen]
     elif name == "Mushroom":
-        fields = [line.split(",") for line in _lines("mushroom/agaricus-lepiota.data", directory)]
+        fields = [line.split(",") for line in read_lines("mushroom/agaricus-lepiota.data", directory)]
         people, labels = 8_000, [STALK_ROOT, RING_TYPE]
         rows = [[STALK_ROOT.index(row[11]), RING_TYPE.index(row[19])] for row in fields]
     else:
-        fields = [line.split() for line in _lines("clave/ClaveVectors_Firm-Teacher_Model.txt", directory)]
+        fields = [line.split() for line in read_lines("clave/ClaveVectors_Firm-Teacher_Model.txt", directory)]
         people, labels = 10_000, ["01", "01"]
         rows = [[int(row[1]), int(row[18])] for row in fields]
     codes = np.array(rows, dtype=np.uint8)
     # The authors' sample: the first people of a permutation by the generator that NumPy keeps for old seeds.
     order = np.random.RandomState(42).permutation(len(codes))[:people]
-    schema = Schema.of({f"X{own}": list(letters) for own, letters in enumerate(labels, start=1)})
-    return Records(schema, codes[order])
+    attributes = tuple(Attribute(f"X{own}", tuple(letters)) for own, letters in enumerate(labels, start=1))
+    return Records(Schema(attributes, _code_by_code(attributes)), codes[order])
+
+
+def _code_by_code(attributes: Sequence[Attribute]) -> tuple[Alignment, ...]:
+    """The paper copies codes, whatever they stand for: labels with the same code go together where they differ."""
+    if len({attribute.labels for attribute in attributes}) == 1:
+        return ()
+    codes = range(attributes[0].size)
+    return (Alignment(tuple({own.name: (own.labels[code],) for own in attributes} for code in codes)),)
 
 
 def data_directory(named: Path | None) -> Path | None:
@@ -54,7 +64,7 @@ def data_directory(named: Path | None) -> Path | None:
     return named or (Path(variable) if variable else None)
 
 
-def _lines(name: str, directory: Path | None) -> list[str]:
+def read_lines(name: str, directory: Path | None) -> list[str]:
     """A file's lines that are not blank."""
     path = _fetch(name) if directory is None else directory / name
     try:

@@ -1,0 +1,85 @@
+"""Which labels of two attributes go together, from the schema alone.
+
+1. What the schema declares for both attributes.
+2. The same labels, in any order: each is a class.
+3. Both ordered: as many classes as the shorter one has labels; label i of k belongs to class ⌊i·classes/k⌋.
+4. No label in common: nothing goes together.
+
+Attributes with some labels in common need a declaration. "No answer" of an optional attribute is always a class of its
+own; where the other attribute is not optional, no label of it belongs to that class.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+
+from privtally.errors import PlanError
+from privtally.schema import Attribute, Schema
+
+Class = tuple[tuple[int, ...], tuple[int, ...]]
+"""The codes of both attributes that belong to a class."""
+Classes = tuple[Class, ...]
+
+
+def alignment_of(schema: Schema, one: int, two: int) -> Classes | None:
+    """The classes of two attributes by their places; None where nothing goes together."""
+    first, second = schema.attributes[one], schema.attributes[two]
+    classes = _declared(schema, first, second) or _derived(first, second)
+    if classes is None:
+        return None
+    skipped = [(attribute.size - 1,) * attribute.optional for attribute in (first, second)]
+    return (*classes, (skipped[0], skipped[1])) if first.optional or second.optional else classes
+
+
+def label_by_label(schema: Schema, places: Sequence[int]) -> bool:
+    """Whether all these attributes are aligned so that the same code stands for the same class in each of them."""
+    return all(
+        alignment_of(schema, one, two) == tuple(((code,), (code,)) for code in range(schema.attributes[one].size))
+        for one, two in combinations(places, 2)
+    )
+
+
+def check_alignable(schema: Schema, places: Sequence[int]) -> None:
+    """Refuse attributes whose labels overlap in a way that only a declaration can settle."""
+    for one, two in combinations(places, 2):
+        alignment_of(schema, one, two)
+
+
+def _declared(schema: Schema, first: Attribute, second: Attribute) -> Classes | None:
+    for alignment in schema.alignments:
+        if first.name in alignment.names and second.name in alignment.names:
+            return tuple(
+                (_codes(first, own[first.name]), _codes(second, own[second.name])) for own in alignment.classes
+            )
+    return None
+
+
+def _codes(attribute: Attribute, labels: Sequence[str]) -> tuple[int, ...]:
+    place = {label: code for code, label in enumerate(attribute.labels)}
+    return tuple(sorted(place[label] for label in labels))
+
+
+def _derived(first: Attribute, second: Attribute) -> Classes | None:
+    answers = [attribute.labels[: attribute.answers] for attribute in (first, second)]
+    if answers[0] == answers[1]:
+        return tuple(((code,), (code,)) for code in range(len(answers[0])))
+    common = set(answers[0]) & set(answers[1])
+    if len(common) == len(answers[0]) == len(answers[1]):
+        place = {label: code for code, label in enumerate(answers[1])}
+        return tuple(((code,), (place[label],)) for code, label in enumerate(answers[0]))
+    if first.ordered and second.ordered:
+        number = min(map(len, answers))
+        cut = [list(_cut(len(own), number)) for own in answers]
+        return tuple(zip(*cut, strict=True))
+    if common:
+        raise PlanError(
+            f"attributes '{first.name}' and '{second.name}' share some labels but not all; declare in the schema which "
+            "go together ([[alignments]]) or that both are ordered, or use cond-rr"
+        )
+    return None
+
+
+def _cut(labels: int, classes: int) -> Iterator[tuple[int, ...]]:
+    """The codes of each class, in order."""
+    starts = [-(-own * labels // classes) for own in range(classes + 1)]
+    for start, end in pairwise(starts):
+        yield tuple(range(start, end))

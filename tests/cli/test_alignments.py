@@ -1,0 +1,70 @@
+"""Alignments from the command line: declared in a schema, refused where they do not fit, and merged."""
+
+from pathlib import Path
+
+import pytest
+
+from privtally.documents.plan import load_plan
+from tests.cli.conftest import Program
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = """
+[[attributes]]
+name = "school"
+labels = ["none", "primary", "secondary", "college"]
+
+[[attributes]]
+name = "income"
+labels = ["low", "high"]
+
+[[alignments]]
+classes = [
+    { school = ["none", "primary"], income = ["low"] },
+    { school = ["secondary", "college"], income = ["high"] },
+]
+"""
+ANSWERS = "school,income\n" + "none,low\ncollege,high\nprimary,low\nsecondary,low\n" * 200
+
+
+@pytest.fixture
+def files(program: Program) -> Program:
+    Path("s.toml").write_text(SCHEMA)
+    Path("d.csv").write_text(ANSWERS)
+    return program
+
+
+def test_a_campaign_with_questions_of_different_lengths(files: Program) -> None:
+    files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--max-pivot-guess", 0.9, "-o", "job")
+    said = files("show", "job/plan-2.json").out
+    assert "chosen at random" in said
+    said = files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--rule", "proposition", "-o", "two").out
+    assert "college" in said
+
+
+def test_the_published_rule_needs_answers_that_correspond(files: Program) -> None:
+    command = ("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--rule", "published")
+    assert "published" in files(*command, "-o", "job", code=2).err
+    files(*command, "--coarsen", "-o", "job")
+
+
+def test_coarsening_asks_for_classes_and_takes_answers(files: Program) -> None:
+    found = files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--coarsen", "-o", "job", "--json").json()
+    assert found["attributes"]["school"]["labels"] == ["none | primary", "secondary | college"]
+    files("design", "s.toml", "-e", 1, "-m", "corr-rr", "--coarsen", "-o", "p.json")
+    assert load_plan(Path("p.json").read_bytes()).schema.sizes == (2, 2)
+    files("privatise", "d.csv", "-p", "p.json", "-o", "r.ndjson")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ('"none", "primary"], income', '"none"], income', "primary"),
+        ('{ school = ["none", "primary"]', '{ school = ["none", "primary", "none"]', "twice"),
+        ("income = [", "wealth = [", "wealth"),
+        ('income = ["low"]', "income = []", "income"),
+    ],
+)
+def test_alignments_that_do_not_fit_are_refused(files: Program, old: str, new: str, word: str) -> None:
+    Path("s.toml").write_text(SCHEMA.replace(old, new))
+    assert word in files("design", "s.toml", "-e", 1, "-m", "corr-rr", "-o", "p.json", code=2).err
+    assert not Path("p.json").exists()
