@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan
 from privtally.errors import PlanError
+from privtally.mechanisms.pivot_guess import pivot_guess
+from privtally.names import Observer
 from privtally.privacy.certificate import certify
 from privtally.privacy.leakage import Marginals, leakage, uniform
 from privtally.privacy.poisoning import poison
@@ -21,11 +24,14 @@ COLLUDERS = 0.01
 def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
     """What one report to a plan gives away: its exact loss, and what an observer can guess from it.
 
-    The observer knows how frequent every answer is; uniformly, unless `frequencies` say otherwise.
+    The observer knows how frequent every answer is: by `frequencies` if they are given, else by what the plan says that
+    its observer knows, else uniformly.
     """
     certificate = certify(plan)
     marginals = _marginals(plan, frequencies)
     found = leakage(plan.sampler, marginals)
+    guess = None if found.pivot_guess is None else float(found.pivot_guess)
+    exact = guess is not None or found.blind_pivot_guess is None
     return {
         "plan": plan.digest,
         "mechanism": plan.mechanism,
@@ -34,7 +40,9 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
         "answers": plan.answers,
         "total_epsilon": plan.total_epsilon,
         **{name: certificate[name] for name in ("realised", "exact", "by_differing_attributes")},
-        "pivot_guess": None if found.pivot_guess is None else float(found.pivot_guess),
+        "pivot_guess": guess if exact else _bounded_guess(plan, marginals),
+        "pivot_guess_exact": exact,
+        "observer": _observer(plan, frequencies),
         "pivot_guess_without_report": None if found.blind_pivot_guess is None else float(found.blind_pivot_guess),
         "value_guesses": found.values
         and {
@@ -66,8 +74,23 @@ def audit_campaign(plans: Sequence[Plan], frequencies: Frequencies | None = None
     }
 
 
+def _bounded_guess(plan: Plan, marginals: Marginals) -> float:
+    """A bound on the chance of naming a part's asked attributes, where reports are too many to enumerate."""
+    parts = (part for part in plan.sampler.parts if len(part.branches) > 1)
+    known = [np.array(own, dtype=float) for own in marginals]
+    return max(pivot_guess(part, [known[own] for own in part.attributes]).value for part in parts)
+
+
+def _observer(plan: Plan, frequencies: Frequencies | None) -> Observer:
+    """What the observer knows: the totals, if they are given or the plan states them."""
+    stated = plan.learned is not None and plan.learned.observer is not msgspec.UNSET
+    return "knows-totals" if stated or frequencies is not None else "knows-nothing"
+
+
 def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fraction]]:
     if frequencies is None:
+        if plan.learned is not None and plan.learned.observer is not msgspec.UNSET:
+            return [list(map(Fraction, row)) for row in plan.learned.observer.totals]
         return uniform(plan.schema.sizes)
     marginals = []
     for attribute in plan.schema.attributes:
