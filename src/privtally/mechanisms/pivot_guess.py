@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import prod
-from string import ascii_lowercase
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def pivot_guess(part: Part, marginals: Sequence[Floats]) -> PivotGuess:
     elif prod(part.answers) * len(part.branches) <= MAX_CELLS:
         value = _enumerated(part, private)
     else:
-        value, exact = _second_moments(part, private), False
+        value, exact = second_moment_bound(part, private), False
     return PivotGuess(min(value * ROUNDED_UP, 1.0), exact)
 
 
@@ -109,50 +108,40 @@ def _filling(part: Part, branch: Places, other: int) -> Floats:
     return part.filling(branch, other).push(np.eye(prod(given))).reshape(*given, part.answers[other])
 
 
-def _second_moments(part: Part, private: Sequence[Floats]) -> float:
-    """A bound from second moments.
+def second_moment_bound(part: Part, private: Sequence[Floats]) -> float:
+    """A bound from second moments; at least 1 where they are too large to compute.
 
     For any distribution q of sub-reports let r_b = h_b/q, with the mean r̄ over the B branches. The largest of B numbers
     exceeds their mean by at most √((B−1)/B · Σ_b (r_b − r̄)²) (Samuelson), and by Jensen's inequality
 
         Σ_y max_b h_b = E_q max_b r_b ≤ 1 + √((B−1)/B · E_q Σ_b (r_b − r̄)²).
 
-    With M_bc = E_q r_b r_c = Σ_y h_b h_c / q the expectation is tr M − ΣM/B. For q a product over attributes M_bc needs
-    tables of the pivots of b and c alone. q is the product of the reported marginals, so that it is 0 only where all
-    h_b are. The bound is 1/B, the least there is, where all h_b are equal, and 1 where the tables are too large.
+    With M_bc = E_q r_b r_c = Σ_y h_b h_c / q the expectation is tr M − ΣM/B. The bound is 1/B, the least there is,
+    where all h_b are equal. q is the product of the reported marginals, so that it is 0 only where all h_b are. Being a
+    product over attributes it makes M_bc a sum over the pivots' codes alone, of products over attributes:
+
+        M_bc = Σ_x Σ_x' π_b(x) π_c(x') Π_j Σ_y A_b(j, x, y) A_c(j, x', y) / q_j(y),
+
+    A_b(j, x, y) being the chance of the code y of attribute j if the pivots of b have the codes x.
     """
-    branches = part.branches
-    pivots_of_two = sorted(part.answers, reverse=True)[: 2 * part.pivots]
-    if len(branches) ** 2 * prod(pivots_of_two) > MAX_CELLS:
+    branches, width = part.branches, max(part.answers)
+    if (len(branches) * prod(sorted(part.answers)[-part.pivots :])) ** 2 > MAX_CELLS:
         return 1.0
-    laws = {branch: dict(_factors(part, branch, private)) for branch in branches}
-    reported = _reported(part, laws)
-    with np.errstate(divide="ignore"):
-        weights = [np.where(own > 0, 1 / own, 0.0) for own in reported]
+    codes = [_outer([private[own] for own in branch]).ravel() for branch in branches]
+    tables = [_given(part, branch, width) for branch in branches]
+    reported = sum((chances @ table for chances, table in zip(codes, tables, strict=True)), np.zeros(1)) / len(branches)
+    weight = np.divide(1, reported, out=np.zeros_like(reported), where=reported > 0)
     trace, total = 0.0, 0.0
-    for one, two in combinations_with_replacement(branches, 2):
-        moment = _moment(laws[one], laws[two], one, two, weights)
-        trace += moment if one == two else 0.0
-        total += moment if one == two else 2 * moment
-    count = len(branches)
-    spread = max(trace - total / count, 0.0)
-    return (1 + float(np.sqrt((count - 1) / count * spread))) / count
-
-
-Law = dict[Places, Floats]
-
-
-def _reported(part: Part, laws: dict[Places, Law]) -> list[Floats]:
-    """The reported distribution of each attribute."""
-    reported = [np.zeros(size) for size in part.answers]
-    for branch, law in laws.items():
-        codes = _outer([law[own,] for own in branch])
-        for axes, table in law.items():
-            if len(axes) == 1:
-                reported[axes[0]] += table / len(laws)
-            else:
-                reported[axes[-1]] += np.tensordot(codes, table, axes=len(branch)) / len(laws)
-    return reported
+    with np.errstate(over="ignore", invalid="ignore"):
+        for one, two in combinations_with_replacement(range(len(branches)), 2):
+            alike = (tables[one] * weight[:, None]) @ tables[two].transpose(0, 2, 1)
+            moment = float(codes[one] @ alike.prod(axis=0) @ codes[two])
+            trace += moment if one == two else 0.0
+            total += moment if one == two else 2 * moment
+    spread = trace - total / len(branches)
+    if not np.isfinite(spread):
+        return 1.0
+    return (1 + float(np.sqrt((len(branches) - 1) / len(branches) * max(spread, 0.0)))) / len(branches)
 
 
 def _outer(tables: Sequence[Floats]) -> Floats:
@@ -162,17 +151,16 @@ def _outer(tables: Sequence[Floats]) -> Floats:
     return product
 
 
-def _moment(one: Law, two: Law, first: Places, second: Places, weights: Sequence[Floats]) -> float:
-    """Σ_y h_b h_c / q, attributes that neither branch asks being summed over one by one."""
-    pivots = sorted({*first, *second})
-    letters = dict(zip(pivots, ascii_lowercase, strict=False))
-    product: Floats = np.ones([len(weights[own]) for own in pivots])
-    for own, weight in enumerate(weights):
-        factors: list[tuple[Places, Floats]] = [((own,), weight)]
-        factors += [(axes, table) for law in (one, two) for axes, table in law.items() if axes[-1] == own]
-        kept = sorted({place for axes, _ in factors for place in axes}.intersection(pivots))
-        terms = ",".join("".join(letters.get(place, "z") for place in axes) for axes, _ in factors)
-        end = "".join(letters[place] for place in kept)
-        summed = np.einsum(f"{terms}->{end}", *(table for _, table in factors), optimize=True)
-        product *= _on(summed, tuple(map(pivots.index, kept)), len(pivots))
-    return float(product.sum())
+def _given(part: Part, branch: Places, width: int) -> Floats:
+    """The chance of each code given a branch and its private codes (attribute, private codes, code of the attribute);
+    a pivot has its own code.
+    """
+    given = [part.answers[own] for own in branch]
+    table: Floats = np.zeros((len(part.answers), prod(given), width))
+    for own, answers in enumerate(part.answers):
+        if own in branch:
+            own_codes = np.unravel_index(np.arange(prod(given)), given)[branch.index(own)]
+            table[own, np.arange(prod(given)), own_codes] = 1
+        else:
+            table[own, :, :answers] = _filling(part, branch, own).reshape(prod(given), answers)
+    return table

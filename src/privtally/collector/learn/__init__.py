@@ -8,6 +8,7 @@ import msgspec
 from privtally.collector.estimate import History, in_order, unbiased
 from privtally.collector.learn.copies import learn_copies
 from privtally.collector.learn.rows import learn_rows
+from privtally.collector.learn.secrecy import UnattainableGuessError
 from privtally.collector.learn.tables import learn_tables
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.collector.simplex import project_to_simplex
@@ -61,7 +62,15 @@ def learn(
     budget = Fraction(last.epsilon) / len(groups)
     totals = _totals(history) if observer == "knows-totals" else None
     wanted = Wanted(rule, people, max_pivot_guess, totals)
-    found = {group: _LEARNERS[kind](history, group, budget, wanted) for group in groups if len(group) > 1}
+    found: dict[Places, Found] = {}
+    refused = []
+    for group in (group for group in groups if len(group) > 1):
+        try:
+            found[group] = _LEARNERS[kind](history, group, budget, wanted)
+        except UnattainableGuessError as refusal:
+            refused.append(refusal)
+    if refused:
+        raise max(refused, key=lambda refusal: refusal.least)
     guesses = [own.pivot_guess for own in found.values() if own.pivot_guess is not msgspec.UNSET]
     learned = Learned(
         history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),

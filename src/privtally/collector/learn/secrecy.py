@@ -25,6 +25,17 @@ STEPS = 20
 """The weight of the least telling fill is found to 2^-20."""
 
 
+class UnattainableGuessError(LearningError):
+    """Which attributes were asked can be guessed more often than allowed, whatever is learned."""
+
+    def __init__(self, most: float, attributes: int, least: float) -> None:
+        self.least = least
+        super().__init__(
+            f"max_pivot_guess is {most:g}, but this mechanism cannot keep anybody from guessing which of {attributes} "
+            f"attributes was asked {least:.1%} of the time; choose at least {ceil(least * 1e4) / 1e4}"
+        )
+
+
 @dataclass(frozen=True)
 class Secrecy:
     """What the fills of a group with this budget must keep to; `sizes` are of all attributes."""
@@ -57,10 +68,7 @@ class Secrecy:
             return max(MAX_PIVOT_GUESS, usual, blind)
         if most < 1 / branches or least > max(most, blind):
             attained = 1 / branches if least <= blind else least
-            raise LearningError(
-                f"max_pivot_guess is {most:g}, but which of {len(part.attributes)} attributes was asked can be guessed "
-                f"{attained:.1%} of the time whatever is done; choose at least {ceil(attained * 1e4) / 1e4}"
-            )
+            raise UnattainableGuessError(most, len(part.attributes), attained)
         return max(most, blind)
 
 
