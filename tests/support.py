@@ -472,3 +472,34 @@ def chi_square_p(reports: np.ndarray, law: Law) -> float:
         wanted.append(rest)
     statistic = sum((o - e) ** 2 / e for o, e in zip(observed, wanted, strict=True))
     return float(stats.chi2.sf(statistic, len(wanted) - 1))
+
+
+def exact_guess(part: Part, marginals: Sequence[Sequence[Fraction]]) -> Fraction:
+    """How often the most probable branch of a part, given the sub-report, is the right one, in exact arithmetic."""
+
+    def private(own: int, output: int) -> Fraction:
+        known = enumerate(marginals[own])
+        return sum((part.asked[own].probability(code, output) * chance for code, chance in known), start=Fraction(0))
+
+    total = Fraction(0)
+    for report in part.reports():
+        codes = [private(own, output) for own, output in enumerate(report)]
+        total += max(
+            prod((codes[own] for own in branch), start=part.rest_probability(branch, report))
+            for branch in part.branches
+        )
+    return total / len(part.branches)
+
+
+def largest_guess(plan: Plan, totals: Sequence[Sequence[Fraction]] | None = None) -> Fraction:
+    """The largest of the guesses of a plan's parts, by totals of all attributes, all answers alike if not given."""
+    marginals = totals or [[Fraction(1, size)] * size for size in plan.schema.sizes]
+    parts = [part for part in plan.sampler.parts if len(part.branches) > 1]
+    return max(exact_guess(part, [marginals[own] for own in part.attributes]) for part in parts)
+
+
+def known_totals(plan: Plan) -> list[list[Fraction]] | None:
+    """The totals that the observer of a plan knows, if it states any."""
+    if plan.learned is None or plan.learned.observer is msgspec.UNSET:
+        return None
+    return [list(map(Fraction, row)) for row in plan.learned.observer.totals]

@@ -17,7 +17,7 @@ from privtally.documents.report import Reports
 from privtally.exact.source import Source, Stream
 from privtally.files import Advance, silently, write_bytes, write_whole
 from privtally.mechanisms import NAMED
-from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
+from privtally.names import MechanismName, Method, Observer, Rule
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 
@@ -50,7 +50,8 @@ def run_campaign(
     *,
     phase1_share: float = 0.1,
     rule: Rule = "robust",
-    max_pivot_guess: float = MAX_PIVOT_GUESS,
+    max_pivot_guess: float | None = None,
+    observer: Observer = "knows-nothing",
     groups: Sequence[Sequence[str]] | None = None,
     pivots: int = 1,
 ) -> Job:
@@ -66,7 +67,7 @@ def run_campaign(
     )
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
-    following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess)
+    following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess, observer=observer)
     return Job([first, _collect(following, second_people, source)])
 
 

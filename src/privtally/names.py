@@ -1,4 +1,4 @@
-"""The names that people choose from, mechanisms, estimation methods, learning rules, and a default that they share."""
+"""The names that people choose from: mechanisms, methods, learning rules, observers; and a default that they share."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -12,17 +12,20 @@ METHODS: tuple[Method, ...] = get_args(Method)
 Rule = Literal["robust", "proposition", "published"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
+Observer = Literal["knows-nothing", "knows-totals"]
+OBSERVERS: tuple[Observer, ...] = get_args(Observer)
+
 MAX_PIVOT_GUESS = 0.5
 """How often an observer may name a report's pivot unless told otherwise."""
 
-LearningOption = Literal["rule", "max_pivot_guess", "people"]
+LearningOption = Literal["rule", "max_pivot_guess", "observer", "people"]
 
 LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {
-    "rs-rfd": (),
-    "corr-rr": ("rule", "max_pivot_guess", "people"),
-    "cond-rr": (),
+    "rs-rfd": ("max_pivot_guess", "observer"),
+    "corr-rr": ("rule", "max_pivot_guess", "observer", "people"),
+    "cond-rr": ("max_pivot_guess", "observer"),
 }
 """The mechanisms that learn from a first phase, and the options that decide what they learn."""
 
 RULES_WITH_BOUND: tuple[Rule, ...] = ("robust",)
-"""The rules that `max_pivot_guess` binds."""
+"""The rules of corr-rr that `max_pivot_guess` binds; the paper's own have no bound."""

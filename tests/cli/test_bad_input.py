@@ -213,10 +213,12 @@ def test_a_defect_never_prints_what_went_wrong_in_the_data(
     ("mechanism", "words", "option"),
     [
         ("cond-rr", ("--rule", "published"), "--rule"),
-        ("rs-rfd", ("--max-pivot-guess", 0.5), "--max-pivot-guess"),
+        ("rs-rfd", ("--rule", "robust"), "--rule"),
         ("spl", ("--rule", "robust"), "--rule"),
         ("smp", ("--phase1-share", 0.2), "--phase1-share"),
         ("corr-rr", ("--rule", "published", "--max-pivot-guess", 0.4), "--max-pivot-guess"),
+        ("corr-rr", ("--rule", "published", "--observer", "knows-totals"), "--observer"),
+        ("spl", ("--observer", "knows-totals"), "--observer"),
     ],
 )
 def test_options_without_effect(

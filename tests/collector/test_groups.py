@@ -47,8 +47,8 @@ def test_the_next_plan_has_a_part_for_each_group(mechanism: MechanismName, kind:
 
 
 def test_rows_are_those_of_the_group_s_own_attributes() -> None:
-    plan, whole = learn(started("rs-rfd")), first_plan(SIZES, 6.0, "rs-rfd")
-    (rows,) = (part.fill for part in learn([(whole, _as_counts_of(whole))]).parts)
+    plan, whole = learn(started("rs-rfd"), max_pivot_guess=1.0), first_plan(SIZES, 6.0, "rs-rfd")
+    (rows,) = (part.fill for part in learn([(whole, _as_counts_of(whole))], max_pivot_guess=1.0).parts)
     assert isinstance(rows, RowFill)
     for part in plan.parts:
         if isinstance(part.fill, RowFill):
@@ -56,8 +56,8 @@ def test_rows_are_those_of_the_group_s_own_attributes() -> None:
 
 
 def test_tables_are_those_of_the_group_s_own_attributes() -> None:
-    plan, whole = learn(started("cond-rr")), first_plan(SIZES, 6.0, "cond-rr")
-    (tables,) = (part.fill for part in learn([(whole, _as_counts_of(whole))]).parts)
+    plan, whole = learn(started("cond-rr"), max_pivot_guess=1.0), first_plan(SIZES, 6.0, "cond-rr")
+    (tables,) = (part.fill for part in learn([(whole, _as_counts_of(whole))], max_pivot_guess=1.0).parts)
     assert isinstance(tables, TableFill)
     wanted = {(table.pivots[0], table.other): table.rows for table in tables.tables}
     for part in plan.parts:

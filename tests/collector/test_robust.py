@@ -85,7 +85,7 @@ def test_too_many_kinds_of_reports_are_not_analysed() -> None:
     second = learn([(first, count(first, np.zeros((40, 40), dtype=np.uint8)))])
     codes = second.sampler.parts[0].asked[0].outputs
     assert learned_copies(second)[0][1] == nearest_probability(1 / codes)
-    assert pivot_guess_of(second) == 1 / 40
+    assert 1 / 40 <= pivot_guess_of(second) < 1 / 30
 
 
 def test_without_information_it_bets_next_to_nothing() -> None:
@@ -115,7 +115,7 @@ def test_like_attributes_are_copied_and_unlike_ones_are_not(
         assert least <= copies[0][1] <= most
 
 
-@pytest.mark.parametrize("most", [0.1, 0.3, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("most", [0.35, 0.5, 0.7, 1.0])
 @pytest.mark.parametrize("sizes", [(2, 2, 2, 2), (4, 4, 4)])
 def test_the_pivot_is_as_secret_as_asked_for(sizes: tuple[int, ...], most: float) -> None:
     first = design(schema_of(sizes), 2.0, "corr-rr")
@@ -123,7 +123,7 @@ def test_the_pivot_is_as_secret_as_asked_for(sizes: tuple[int, ...], most: float
     second = learn([(first, answered_independently(first, truth, 50_000))], max_pivot_guess=most)
     exact = audit(second)["pivot_guess"]
     assert pivot_guess_of(second) == pytest.approx(exact, abs=1e-9)
-    assert exact <= max(most, 1 / len(sizes)) + 1e-9
+    assert exact <= most + 1e-9
 
 
 def test_copies_run_one_way_where_that_gains_and_only_there() -> None:

@@ -1,7 +1,7 @@
 """The checks that planted faults must fail, by name: small cases, with the code as it stands when they are called.
 
 They are the exact measure of a channel's words, what a plan's parameters mean, the enumerated privacy of every
-mechanism, and the chi-square test of whole reports.
+mechanism, the chi-square test of whole reports, and how well the asked attributes of learned plans can be guessed.
 """
 
 from collections.abc import Callable
@@ -9,15 +9,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from privtally.collector.learn import learn
 from privtally.documents.plan import Plan
 from privtally.lab.seed import seeded
-from privtally.mechanisms import Law, projective
+from privtally.mechanisms import Law, pivot_guess, projective
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
 from privtally.mechanisms.channel import Channel, Keep
 from privtally.mechanisms.filling import Uniform
 from privtally.mechanisms.fills import CopyFill, TableFill
 from privtally.mechanisms.geometry import Geometry
+from privtally.names import MechanismName, Observer
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.law.test_sampler import assert_exact_shares
@@ -27,7 +29,12 @@ from tests.support import (
     MECHANISMS,
     all_laws,
     chi_square_p,
+    exact_guess,
     exp_below,
+    expected_counts,
+    first_plan,
+    known_totals,
+    largest_guess,
     plan_of,
     plan_with,
     subsets,
@@ -35,6 +42,7 @@ from tests.support import (
 )
 
 ALIGNED, ALIGNED_LARGE = "aligned", "aligned, large"
+Groups = list[list[str]]
 GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
 LARGE, LARGE_COPY, LARGE_ROW = "large, uniform", "large, copy", "large, row"
 PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
@@ -141,6 +149,37 @@ def reports_of_subsets() -> None:
         assert chi_square_p(drawn[given == code][:, None], law_given(channel, code)) > 1e-9
 
 
+def learned_with(mechanism: MechanismName, observer: Observer, most: float, groups: Groups | None = None) -> Plan:
+    """A plan that is learned from answers whose totals differ much and that go together."""
+    first = first_plan((2, 2, 2, 2), 4.0, mechanism, groups=groups)
+    law = np.multiply.outer([[0.85, 0.05], [0.05, 0.05]], [[0.2, 0.2], [0.2, 0.4]])
+    return learn([(first, expected_counts(first, law, 10_000))], max_pivot_guess=most, observer=observer)
+
+
+def secrecy_of(mechanism: MechanismName, observer: Observer, groups: Groups | None = None) -> Callable[[], None]:
+    """Nobody names the asked attributes of a part more often than allowed, nor than the plan states."""
+
+    def check() -> None:
+        most = 0.28 if groups is None else 0.53
+        plan = learned_with(mechanism, observer, most, groups)
+        assert plan.learned is not None
+        exact = largest_guess(plan, known_totals(plan))
+        assert exact <= most
+        assert exact <= Fraction(plan.learned.pivot_guess)  # type: ignore[arg-type]
+
+    return check
+
+
+def bound_of_large_parts() -> None:
+    for name in ("rs-rfd", "corr-rr", "cond-rr", PIVOTS):
+        for part in plan_named(name).sampler.parts:
+            private = [channel.push(np.full(channel.inputs, 1 / channel.inputs)) for channel in part.asked]
+            exact = exact_guess(part, [[Fraction(1, size)] * size for size in part.sizes])
+            assert pivot_guess.second_moment_bound(part, private) >= float(exact) * (1 - 1e-12)
+
+
+TOTALS, IN_GROUPS = "rs-rfd, totals known", "rs-rfd in groups"
+
 CHECKS: dict[str, Callable[[], None]] = {
     "words of randomized response": words_of(
         (lambda: Keep(3, 5, 2), 3),
@@ -160,6 +199,11 @@ CHECKS: dict[str, Callable[[], None]] = {
     "meaning of classes": meaning_of_classes,
     "meaning of tables": meaning_of_tables,
     "law of subsets": law_of_subsets,
+    "secrecy of rs-rfd": secrecy_of("rs-rfd", "knows-nothing"),
+    "secrecy of cond-rr": secrecy_of("cond-rr", "knows-totals"),
+    f"secrecy of {TOTALS}": secrecy_of("rs-rfd", "knows-totals"),
+    f"secrecy of {IN_GROUPS}": secrecy_of("rs-rfd", "knows-totals", [["q0", "q1"], ["q2", "q3"]]),
+    "bound of large parts": bound_of_large_parts,
     "reports of subsets": reports_of_subsets,
     **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
     **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},

@@ -4,15 +4,19 @@ With nothing planted all checks pass.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from privtally.collector import learn as learning
+from privtally.collector.learn import rows, secrecy
+from privtally.collector.learn.wanted import Wanted
 from privtally.documents import plan as plans
 from privtally.exact.source import WORD, Source, words_below
-from privtally.mechanisms import Mechanism, Part, PartPlan, aligned, fills, named, projective
+from privtally.mechanisms import Mechanism, Part, PartPlan, aligned, fills, named, pivot_guess, projective
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
 from privtally.mechanisms.aligned import NOTHING, ByClass
@@ -25,12 +29,14 @@ from tests.law.checks import (
     ALIGNED_LARGE,
     CHECKS,
     GROUPS,
+    IN_GROUPS,
     LARGE,
     LARGE_COPY,
     LARGE_ROW,
     PIVOTS,
     SILENT_GROUPS,
     SILENT_PIVOTS,
+    TOTALS,
 )
 from tests.support import Subsets
 
@@ -213,8 +219,8 @@ def budgets(share: Callable[[PartPlan, int], Fraction]) -> Callable[..., Mechani
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def put(target: Any, name: str, value: Any) -> Plant:
-    return lambda patch: patch.setattr(target, name, value)
+def put(target: Any, name: str, value: Any, *, raising: bool = True) -> Plant:
+    return lambda patch: patch.setattr(target, name, value, raising=raising)
 
 
 def put_build(share: Callable[[PartPlan, int], Fraction]) -> Plant:
@@ -254,6 +260,50 @@ def plane_with(
 
     return codes
 
+
+def put_guess(change: Callable[[Part, Sequence[np.ndarray]], float]) -> Plant:
+    """Another guess of an observer who knows these marginals of a part's attributes."""
+    return put(secrecy, "pivot_guess", lambda part, known: pivot_guess.PivotGuess(change(part, known)))
+
+
+def without_noise(part: Part, known: Sequence[np.ndarray]) -> float:
+    """Private codes are taken for true ones."""
+    if part.fill is not None and part.fill.conditional:
+        return pivot_guess._enumerated(part, known)
+    return pivot_guess._independent(part, known)
+
+
+def mean_of_branches(part: Part, known: Sequence[np.ndarray]) -> float:
+    """The mean of the chances of naming a branch and of not naming it, for their largest."""
+    return (pivot_guess.pivot_guess(part, known).value + 1 / len(part.branches)) / 2
+
+
+honest_keep = secrecy.keep_secret
+
+
+def rounded_afterwards(own: Any, fill_at: Any) -> Any:
+    """Rows in multiples of 2^-3, after the bound was kept by others."""
+
+    def coarse(row: Sequence[float]) -> tuple[float, ...]:
+        whole = [float(round(8 * share)) for share in row]
+        return (*(share / 8 for share in whole[:-1]), 1 - sum(whole[:-1]) / 8)
+
+    found = honest_keep(own, fill_at)
+    assert isinstance(found.fill, fills.RowFill)
+    return replace(found, fill=fills.RowFill(tuple(map(coarse, found.fill.rows))))
+
+
+def mean_of_groups(guesses: Sequence[float]) -> float:
+    return sum(guesses) / len(guesses)
+
+
+def half_the_spread(part: Part, private: Sequence[np.ndarray]) -> float:
+    blind = 1 / len(part.branches)
+    return blind + (honest_bound(part, private) - blind) / 2
+
+
+honest_bound = pivot_guess.second_moment_bound
+honest_known = Wanted.known
 
 honest_copying = fillings.copying
 
@@ -349,6 +399,13 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "classes that all have one label": (put(ByClass, "_sizes", property(lambda self: np.ones(self.keep.size, dtype=np.int64))), "privacy of aligned"),
     "the class of the record": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_fills=True))), f"reports of {ALIGNED}"),
     "labels of a class for codes": (put(InSet, "draw", lambda self, given, source: self.labels.draw(given, source)), f"reports of {ALIGNED_LARGE}"),
+    "a guess without the channel's noise": (put_guess(without_noise), f"secrecy of {TOTALS}"),
+    "a guess by the mean of branches": (put_guess(mean_of_branches), "secrecy of cond-rr"),
+    "a bound that is kept before rounding": (put(rows, "keep_secret", rounded_afterwards), f"secrecy of {TOTALS}"),
+    "an observer whose totals are ignored": (put(Wanted, "known", lambda self, group, sizes: honest_known(replace(self, totals=None), group, sizes)), f"secrecy of {TOTALS}"),
+    "an observer with another group's totals": (put(Wanted, "known", lambda self, group, sizes: honest_known(self, tuple(range(len(group))), sizes)), f"secrecy of {IN_GROUPS}"),
+    "the mean of groups is stated": (put(learning, "max", mean_of_groups, raising=False), f"secrecy of {IN_GROUPS}"),
+    "half the spread in a bound": (put(pivot_guess, "second_moment_bound", half_the_spread), "bound of large parts"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
 }  # fmt: skip
 """What is planted, and the check that must catch it."""

@@ -8,8 +8,15 @@ from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.console import announce, err, out, print_json
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, PhaseOption, RuleOption
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.cli.options import (
+    BoundOption,
+    EpsilonOption,
+    JsonFlag,
+    MechanismOption,
+    ObserverOption,
+    PhaseOption,
+    RuleOption,
+)
 
 if TYPE_CHECKING:
     from privtally.documents.plan import Plan
@@ -44,7 +51,8 @@ def learn(
     phase: PhaseOption,
     output: Annotated[Path, Option("--output", "-o", help="Where the next phase's plan goes.")],
     rule: RuleOption = "robust",
-    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
+    max_pivot_guess: BoundOption = None,
+    observer: ObserverOption = "knows-nothing",
     people: Annotated[
         int | None, Option(help="How many people the next phase will ask; nine times the first's if not given.")
     ] = None,
@@ -58,7 +66,7 @@ def learn(
     history = read_history(phase)
     options.check_learning(context, history[0][0].mechanism, rule)
     with err.status("Learning"):
-        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
+        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess, observer=observer)
     _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from typer.core import TyperCommand
 
 from privtally.errors import CampaignError, DocumentError
-from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, LearningOption, MechanismName, Method, Rule
+from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, LearningOption, MechanismName, Method, Observer, Rule
 
 DataArgument = Annotated[
     Path, Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input.")
@@ -32,7 +32,14 @@ MethodOption = Annotated[Method, Option(help="How counts become frequencies.")]
 PlanOption = Annotated[Path, Option("--plan", "-p", help="The plan that is answered.")]
 RuleOption = Annotated[Rule, Option(help="How corr-rr chooses its copy probabilities.")]
 GuessOption = Annotated[
-    float, Option(help="How often somebody who sees a report may guess which question it really answers (rule robust).")
+    float, Option(help="How often somebody who sees a report may guess which question it really answers.")
+]
+BoundOption = Annotated[
+    float | None,
+    Option(help="How often somebody who sees a report may guess which question it really answers; 0.5 if not given."),
+]
+ObserverOption = Annotated[
+    Observer, Option(help="Who guesses: somebody who knows the plan alone, or also the totals of Phase I.")
 ]
 PhaseOption = Annotated[
     list[Path], Option(metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase.")
@@ -76,7 +83,7 @@ def check_learning(context: typer.Context, mechanism: MechanismName, rule: Rule)
     unused = [option for option in get_args(LearningOption) if option not in LEARNED_WITH.get(mechanism, ())]
     refuse_without_effect(context, unused, f"with {mechanism}")
     if rule not in RULES_WITH_BOUND:
-        refuse_without_effect(context, ["max_pivot_guess"], f"with the rule {rule}")
+        refuse_without_effect(context, ["max_pivot_guess", "observer"], f"with the rule {rule}")
 
 
 class PhaseOptions(TyperCommand):

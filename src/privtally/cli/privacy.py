@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def audit(
     plans: Annotated[list[Path], Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")],
     frequencies: Annotated[
-        Path | None, Option(help="An estimate: what an observer knows; all answers equally frequent if not given.")
+        Path | None, Option(help="An estimate: what an observer knows; if not given, what the plan says, or nothing.")
     ] = None,
     certificate: Annotated[Path | None, Option(help="Also write a certificate of the one plan to this file.")] = None,
     json: JsonFlag = False,
@@ -79,9 +79,13 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
     for entry in part["by_differing_attributes"]:
         table.add_row(str(entry["differing"]), f"{entry['realised']:.6f}")
     out.print(table)
+    knows = part["observer"] == "knows-totals"
     if part["pivot_guess"] is not None:
         often = _gained(part["pivot_guess"], part["pivot_guess_without_report"])
-        out.print(f"Someone who sees a report names the answer that was really randomised {often}.")
+        if not part["pivot_guess_exact"]:
+            often = f"at most {often} (a bound; too large to enumerate)"
+        who = "Someone who knows the totals and sees a report" if knows else "Someone who sees a report"
+        out.print(f"{who} guesses which question was used right {often}.")
     for name, guess in (part["value_guesses"] or {}).items():
         often = _gained(guess["with_report"], guess["without_report"])
         out.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")

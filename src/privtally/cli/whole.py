@@ -9,7 +9,6 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
 from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, MethodOption
-from privtally.names import MAX_PIVOT_GUESS
 
 
 def run(
@@ -21,7 +20,8 @@ def run(
     output: Annotated[Path, Option("--output", "-o", help="A new directory for every document of the job.")],
     phase1_share: options.ShareOption = 0.1,
     rule: options.RuleOption = "robust",
-    max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
+    max_pivot_guess: options.BoundOption = None,
+    observer: options.ObserverOption = "knows-nothing",
     method: MethodOption = "pooled",
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
@@ -52,6 +52,7 @@ def run(
                 phase1_share=phase1_share,
                 rule=rule,
                 max_pivot_guess=max_pivot_guess,
+                observer=observer,
                 groups=named,
                 pivots=pivots,
             )

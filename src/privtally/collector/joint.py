@@ -5,7 +5,7 @@ of its attributes, and their parts do not hide what was asked behind fills.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,11 +23,15 @@ _ROUNDS, _CLOSE_ENOUGH = 500, 1e-10
 
 @dataclass(frozen=True)
 class JointTable:
-    """An unbiased two-way table of two attributes, its variances, and how many reports carried both."""
+    """An unbiased two-way table of two attributes, its variances, and how many reports carried both.
+
+    `dependence_noise` is the sum of the variances of the entries with the means of their rows and columns taken off.
+    """
 
     frequencies: Floats
     variances: Floats
     reports: int
+    dependence_noise: float
 
 
 def carries(plan: Plan, one: int, two: int) -> bool:
@@ -50,6 +54,7 @@ def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | No
         sum((w * table.frequencies for w, table in zip(weights, found, strict=True)), np.array(0.0)),
         sum((w**2 * table.variances for w, table in zip(weights, found, strict=True)), np.array(0.0)),
         sum(table.reports for table in found),
+        float(sum(w**2 * table.dependence_noise for w, table in zip(weights, found, strict=True))),
     )
 
 
@@ -58,7 +63,7 @@ def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
     plan, counts = phase
     if one > two:
         turned = _of_phase(phase, two, one)
-        return turned and JointTable(turned.frequencies.T, turned.variances.T, turned.reports)
+        return turned and replace(turned, frequencies=turned.frequencies.T, variances=turned.variances.T)
     table = counts.pair_tables.get((one, two))
     if table is None or not carries(plan, one, two):
         return None
@@ -71,9 +76,17 @@ def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
     back = [_undoing(channel) for channel in channels]
     # One imaginary report, spread evenly, keeps every variance above zero.
     smooth = (table + 1 / table.size) / (reports + 1)
-    mean = back[0] @ smooth @ back[1].T
-    variances = (back[0] ** 2 @ smooth @ (back[1] ** 2).T - mean**2) / reports
-    return JointTable(back[0] @ (table / reports) @ back[1].T, variances, reports)
+    variances = _variances(back, smooth, reports)
+    centred = [own - own.mean(axis=0) for own in back]
+    noise = float(_variances(centred, smooth, reports).sum())
+    return JointTable(back[0] @ (table / reports) @ back[1].T, variances, reports, noise)
+
+
+def _variances(back: Sequence[Floats], reported: Floats, reports: int) -> Floats:
+    """The variances of a table of reported pairs after a linear map of each side."""
+    mean = back[0] @ reported @ back[1].T
+    found: Floats = (back[0] ** 2 @ reported @ (back[1] ** 2).T - mean**2) / reports
+    return found
 
 
 def _undoing(channel: Asked) -> Floats:
@@ -82,6 +95,21 @@ def _undoing(channel: Asked) -> Floats:
     (back,) = inverse.back(0)
     matrix: Floats = back @ channel.support(np.eye(channel.outputs)).T
     return matrix + (1 / channel.inputs - back @ inverse.start[0])[:, None]
+
+
+def shrunk(table: JointTable, first: Floats, second: Floats) -> Floats:
+    """The dependence in a noisy table shrunk towards the independent table with these marginals.
+
+    If the true dependence D, the table less the product of its margins, has entries with the variance τ², and those of
+    the noisy one have the variance σ² more, its best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments
+    τ² + σ² is the noisy one's mean square, and σ² the mean of the variances.
+    """
+    noisy = table.frequencies
+    dependence = noisy - np.outer(noisy.sum(axis=1), noisy.sum(axis=0))
+    square = float(np.sum(dependence**2))
+    kept = max(1 - table.dependence_noise / square, 0.0) if square else 0.0
+    found: Floats = np.outer(first, second) + kept * dependence
+    return found
 
 
 def fitted(table: Floats, first: Floats, second: Floats) -> Floats:

@@ -16,6 +16,8 @@ from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.exact.source import Source, SystemSource
 from privtally.mechanisms import NAMED, Mechanism, PartPlan, build
+from privtally.mechanisms.filling import conditional
+from privtally.mechanisms.fills import Row
 from privtally.mechanisms.named import Groups
 from privtally.names import MECHANISMS, MechanismName, Rule
 from privtally.schema import Schema
@@ -41,6 +43,19 @@ class LearnedFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_people(self.reports)
 
 
+class KnowsTotals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="knows-totals"):
+    """An observer who knows how frequent every answer is: each attribute's totals, in multiples of 2^-32."""
+
+    totals: tuple[Row, ...]
+
+    def check(self, sizes: Sequence[int]) -> None:
+        """Refuse totals that do not fit attributes with these numbers of labels."""
+        if [len(row) for row in self.totals] != list(sizes):
+            raise PlanError("what an observer knows must be one frequency for each label of each attribute")
+        for row in self.totals:
+            conditional([row])
+
+
 class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a later phase's parameters came from: the counts of earlier phases, and how they were used."""
 
@@ -49,7 +64,9 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     people: int | None = None
     """How many people the phase was planned for, where that matters."""
     pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    """How often an observer who knows nothing of the answers names a report's pivot, where the rule has a bound."""
+    """How often an observer names the asked attributes of a part at most, where there is a bound."""
+    observer: KnowsTotals | msgspec.UnsetType = msgspec.UNSET
+    """What the observer of that bound knows; nothing of the answers if absent."""
 
     def __post_init__(self) -> None:
         if not self.history:
@@ -109,6 +126,8 @@ class Plan(
             wire.check_digest(self.campaign, "a plan's campaign", PlanError)
         if self.groups is not None:
             self._check_groups(self.groups)
+        if self.learned is not None and self.learned.observer is not msgspec.UNSET:
+            self.learned.observer.check(self.schema.sizes)
         _ = self.sampler  # refuses parts that do not fit the schema
 
     def _check_groups(self, groups: Groups) -> None:

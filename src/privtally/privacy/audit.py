@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan
 from privtally.errors import PlanError
+from privtally.mechanisms.pivot_guess import pivot_guess
+from privtally.names import Observer
 from privtally.privacy.certificate import certify
-from privtally.privacy.leakage import Marginals, leakage, uniform
+from privtally.privacy.leakage import Leakage, Marginals, leakage, uniform
 from privtally.privacy.poisoning import poison
 
 Frequencies = Mapping[str, Sequence[float]]
@@ -21,11 +24,13 @@ COLLUDERS = 0.01
 def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
     """What one report to a plan gives away: its exact loss, and what an observer can guess from it.
 
-    The observer knows how frequent every answer is; uniformly, unless `frequencies` say otherwise.
+    The observer knows how frequent every answer is: by `frequencies` if they are given, else by what the plan says that
+    its observer knows, else uniformly.
     """
     certificate = certify(plan)
     marginals = _marginals(plan, frequencies)
     found = leakage(plan.sampler, marginals)
+    guess, exact = _pivot_guess(plan, marginals, found)
     return {
         "plan": plan.digest,
         "mechanism": plan.mechanism,
@@ -34,7 +39,9 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
         "answers": plan.answers,
         "total_epsilon": plan.total_epsilon,
         **{name: certificate[name] for name in ("realised", "exact", "by_differing_attributes")},
-        "pivot_guess": None if found.pivot_guess is None else float(found.pivot_guess),
+        "pivot_guess": guess,
+        "pivot_guess_exact": exact,
+        "observer": _observer(plan, frequencies),
         "pivot_guess_without_report": None if found.blind_pivot_guess is None else float(found.blind_pivot_guess),
         "value_guesses": found.values
         and {
@@ -51,7 +58,7 @@ def audit_campaign(plans: Sequence[Plan], frequencies: Frequencies | None = None
     parts = [audit(plan, frequencies) for plan in plans]
     if len(parts) == 1:
         return parts[0]
-    if len({plan.schema for plan in plans}) > 1:
+    if any(plan.schema != plans[0].schema for plan in plans):
         raise PlanError("the plans have different schemas; audit the plans of one campaign together")
     rows = zip(*(part["by_differing_attributes"] for part in parts), strict=True)
     realised = [sum(entry["realised"] for entry in row) for row in rows]
@@ -66,8 +73,29 @@ def audit_campaign(plans: Sequence[Plan], frequencies: Frequencies | None = None
     }
 
 
+def _pivot_guess(plan: Plan, marginals: Marginals, found: Leakage) -> tuple[float | None, bool]:
+    """The chance of naming a part's asked attributes, the largest one, and whether it is exact or a bound; None where
+    every part asks all of its attributes, or no bound can be given.
+    """
+    if found.pivot_guess is not None or found.blind_pivot_guess is None:
+        return None if found.pivot_guess is None else float(found.pivot_guess), True
+    known = [np.array(own, dtype=float) for own in marginals]
+    parts = [part for part in plan.sampler.parts if len(part.branches) > 1]
+    guesses = [pivot_guess(part, [known[own] for own in part.attributes]) for part in parts]
+    value, exact = max(guess.value for guess in guesses), all(guess.exact for guess in guesses)
+    return value if exact or value < 1 else None, exact
+
+
+def _observer(plan: Plan, frequencies: Frequencies | None) -> Observer:
+    """What the observer knows: the totals, if they are given or the plan states them."""
+    stated = plan.learned is not None and plan.learned.observer is not msgspec.UNSET
+    return "knows-totals" if stated or frequencies is not None else "knows-nothing"
+
+
 def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fraction]]:
     if frequencies is None:
+        if plan.learned is not None and plan.learned.observer is not msgspec.UNSET:
+            return [list(map(Fraction, row)) for row in plan.learned.observer.totals]
         return uniform(plan.schema.sizes)
     marginals = []
     for attribute in plan.schema.attributes:

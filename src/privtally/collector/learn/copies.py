@@ -2,12 +2,16 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from privtally.collector.estimate import History, unbiased
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.learn.matches import learn_matches
-from privtally.collector.learn.robust import choose
+from privtally.collector.learn.robust import Bound, choose
 from privtally.collector.learn.rules import copy_probabilities
+from privtally.collector.learn.secrecy import Secrecy
 from privtally.collector.learn.wanted import Found, Wanted
+from privtally.exact.arrays import Floats
 from privtally.mechanisms.alignment import label_by_label
 from privtally.mechanisms.fills import CopyFill, Places
 from privtally.mechanisms.named import RandomizedResponse
@@ -18,13 +22,28 @@ def learn_copies(history: History, group: Places, budget: Fraction, wanted: Want
     if not label_by_label(history[-1][0].schema, group):
         return learn_matches(history, group, budget, wanted)
     if wanted.rule == "robust":
-        labels = [history[-1][0].schema.attributes[own].labels for own in group]
+        schema = history[-1][0].schema
+        labels = [schema.attributes[own].labels for own in group]
         likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
-        choice = choose(labels, budget, likelihoods, wanted.people, wanted.max_pivot_guess)
-        fill = CopyFill(tuple(map(tuple, choice.copy_probability.tolist())))
-        return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
+        bound = _bound(Secrecy(group, schema.sizes, budget, wanted))
+        choice = choose(labels, budget, likelihoods, wanted.people, bound)
+        return Found(_fill(choice.copy_probability), wanted.rule, wanted.people, choice.pivot_guess)
     frequencies = unbiased(history, []).frequencies
     own_frequencies = [frequencies[own] for own in group]
     fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
     # The paper's rules are for randomized response, whatever the number of labels.
     return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(group))
+
+
+def _fill(copy_probability: Floats) -> CopyFill:
+    return CopyFill(tuple(map(tuple, copy_probability.tolist())))
+
+
+def _bound(secrecy: Secrecy) -> Bound:
+    """The bound for copies. To an observer who knows nothing the codes of randomized response are uniform."""
+    part = secrecy.part(_fill(np.ones((len(secrecy.group),) * 2)))
+    uniform = secrecy.wanted.totals is None and part.asked[0].inside == 1
+    return Bound(
+        allowed=lambda least, even: secrecy.allowed(part, least, even),
+        guess=None if uniform else lambda copies: secrecy.guess(secrecy.part(_fill(copies))),
+    )

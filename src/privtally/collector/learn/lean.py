@@ -14,11 +14,11 @@ import numpy as np
 from privtally.collector.estimate.likelihood import Likelihood
 from privtally.collector.estimate.pooled import Labels, Model
 from privtally.collector.estimate.prior import Prior
-from privtally.collector.learn.reports import at_uniform
+from privtally.collector.learn.reports import information_at_uniform
 from privtally.collector.learn.robust import INDIFFERENT, NO_ERROR, ROUNDING, SLACK, UNKNOWN
+from privtally.collector.learn.secrecy import Secrecy
 from privtally.exact.arrays import Floats
 from privtally.exact.probability import nearest_probability
-from privtally.mechanisms import Part
 from privtally.mechanisms.aligned import AlignedPair
 from privtally.mechanisms.alignment import Classes
 from privtally.mechanisms.channel import Asked
@@ -68,52 +68,44 @@ class Candidate:
 
 
 class Judge:
-    """The error to expect of fills for a group with these channels, alignments and labels, after the likelihoods of
-    earlier phases, for so many people in the next one.
+    """The error to expect of fills for a group with these alignments and labels, after the likelihoods of earlier
+    phases; the secrecy that is wanted says what is asked, of how many people, and how often the pivot may be named.
     """
 
-    def __init__(
-        self,
-        asked: Sequence[Asked],
-        alignments: Alignments,
-        labels: Labels,
-        earlier: Sequence[Likelihood],
-        people: int,
-    ) -> None:
-        self._asked, self._alignments, self._people = tuple(asked), alignments, people
+    def __init__(self, secrecy: Secrecy, alignments: Alignments, labels: Labels, earlier: Sequence[Likelihood]) -> None:
+        self._secrecy, self._alignments, self._people = secrecy, alignments, secrecy.wanted.people
         self._model = model = Model(labels)
         self._weights = np.concatenate([np.full(len(own), 1 / len(own)) for own in labels]) / len(labels)
         scores = [likelihood.at(model.uniform) for likelihood in earlier]
         gradient, self._first = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
-        even = at_uniform(self._part({}))
+        evenly = secrecy.part(UniformFill())
+        even = information_at_uniform(evenly)
         # The prior is that for the information of all phases, the next one with even fills.
-        prior = model.prior_for(self._first + people * even.information)
+        prior = model.prior_for(self._first + self._people * even)
         weights = model.posterior(prior, gradient, self._first).weights
         held = weights >= PLAUSIBLE * weights.max()
         self._prior = Prior(prior.shared[held], prior.own[held], weights[held] / weights[held].sum())
-        self._least_guess = even.pivot_guess
-        self._most_unlike = SLACK * float(self._errors(UNKNOWN, even.information)[0])
+        self._most_unlike = SLACK * float(self._errors(UNKNOWN, even)[0])
+        self._even_guess = secrecy.guess(evenly)
 
-    def best(self, candidates: Iterable[Matches], max_pivot_guess: float) -> Candidate:
+    def best(self, candidates: Iterable[Matches]) -> Candidate:
         """The candidate with the least error that keeps the pivot secret and is not much worse than even fills for
-        unlike attributes; of those that are nearly as good the one that names the pivot least. Even fills are always
-        allowed.
+        unlike attributes; of those that are nearly as good the one that names the pivot least.
         """
-        most = ROUNDING * max(max_pivot_guess, self._least_guess)
-        found = [own for own in map(self._judged, candidates) if own is not None and own.pivot_guess <= most]
+        safe = [own for own in map(self._judged, candidates) if own is not None]
+        part = self._secrecy.part(UniformFill())
+        most = ROUNDING * self._secrecy.allowed(part, min(own.pivot_guess for own in safe), self._even_guess)
+        found = [own for own in safe if own.pivot_guess <= most]
         least = min(own.expected for own in found)
         return min((own for own in found if own.expected <= least + INDIFFERENT), key=lambda own: own.pivot_guess)
 
     def _judged(self, matches: Matches) -> Candidate | None:
-        report = at_uniform(self._part(matches))
-        if float(self._errors(UNKNOWN, report.information)[0]) > self._most_unlike:
+        part = self._secrecy.part(aligned_fill(self._alignments, matches))
+        information = information_at_uniform(part)
+        if float(self._errors(UNKNOWN, information)[0]) > self._most_unlike:
             return None
-        expected = np.log(self._errors(self._prior, report.information)) @ self._prior.weights
-        return Candidate(matches, float(expected), report.pivot_guess)
-
-    def _part(self, matches: Matches) -> Part:
-        fill = aligned_fill(self._alignments, matches)
-        return Part(tuple(range(len(self._asked))), 1, self._asked, fill)
+        expected = np.log(self._errors(self._prior, information)) @ self._prior.weights
+        return Candidate(matches, float(expected), self._secrecy.guess(part))
 
     def _errors(self, prior: Prior, information: Floats) -> Floats:
         """The mean squared error of the pooled estimate for each pair of variances, if it knew them."""
@@ -130,21 +122,19 @@ class Judge:
 
 
 def choose_matches(
-    asked: Sequence[Asked],
-    alignments: Alignments,
-    labels: Labels,
-    earlier: Sequence[Likelihood],
-    people: int,
-    max_pivot_guess: float,
+    secrecy: Secrecy, alignments: Alignments, labels: Labels, earlier: Sequence[Likelihood]
 ) -> tuple[AlignedFill | UniformFill, float]:
     """The fills with the least expected error, and how often the pivot is named, or a bound on that."""
+    evenly = secrecy.part(UniformFill())
     if sum(map(len, labels)) > MOST_LABELS or not alignments:
-        return UniformFill(), 1 / len(labels)
-    judge = Judge(asked, alignments, labels, earlier, people)
-    best = judge.best([{}, *(leaning(alignments, asked, lean) for lean in LEANS)], max_pivot_guess)
-    alone = [leaning(alignments, asked, lean) for lean in PAIR_LEANS]
+        guess = secrecy.guess(evenly)
+        secrecy.allowed(evenly, guess, guess)  # refuses a bound that cannot be kept
+        return UniformFill(), guess
+    judge = Judge(secrecy, alignments, labels, earlier)
+    best = judge.best([{}, *(leaning(alignments, evenly.asked, lean) for lean in LEANS)])
+    alone = [leaning(alignments, evenly.asked, lean) for lean in PAIR_LEANS]
     for pair in alignments:
         even = {pair: (None, None)}
         others = [{**best.matches, **even}, *({**best.matches, pair: own[pair]} for own in alone)]
-        best = judge.best([best.matches, *others], max_pivot_guess)
-    return aligned_fill(alignments, best.matches), min(best.pivot_guess, 1.0)
+        best = judge.best([best.matches, *others])
+    return aligned_fill(alignments, best.matches), best.pivot_guess

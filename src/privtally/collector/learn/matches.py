@@ -7,6 +7,7 @@ from privtally.collector.estimate import History, unbiased
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.learn.lean import Alignments, aligned_fill, choose_matches
 from privtally.collector.learn.rules import PairError
+from privtally.collector.learn.secrecy import Secrecy
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.errors import LearningError
 from privtally.exact.arrays import Floats
@@ -15,7 +16,7 @@ from privtally.mechanisms.aligned import AlignedPair
 from privtally.mechanisms.alignment import Classes, alignment_of
 from privtally.mechanisms.channel import Asked
 from privtally.mechanisms.fills import AlignedFill, Places, UniformFill
-from privtally.mechanisms.named import RandomizedResponse, best_channel
+from privtally.mechanisms.named import RandomizedResponse
 from privtally.schema import Schema
 
 
@@ -28,14 +29,11 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
             "the rule 'published' is for attributes whose labels correspond one by one; use robust or proposition"
         )
     if wanted.rule == "robust":
-        channels = tuple(best_channel(budget, schema.sizes[own]) for own in group)
-        asked = [channel.channel(budget, schema.sizes[own]) for channel, own in zip(channels, group, strict=True)]
         likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
         labels = [schema.attributes[own].labels for own in group]
-        fill, pivot_guess = choose_matches(
-            asked, alignments, labels, likelihoods, wanted.people, wanted.max_pivot_guess
-        )
-        return Found(fill, wanted.rule, wanted.people, pivot_guess, channels)
+        secrecy = Secrecy(group, schema.sizes, budget, wanted)
+        fill, pivot_guess = choose_matches(secrecy, alignments, labels, likelihoods)
+        return Found(fill, wanted.rule, wanted.people, pivot_guess)
     # The paper's rules are for randomized response, whatever the number of labels.
     asked = [RandomizedResponse().channel(budget, schema.sizes[own]) for own in group]
     frequencies = unbiased(history, []).frequencies

@@ -1,14 +1,8 @@
-"""What one report says at uniform answers and how often its pivot is named, whatever the fills of its part.
+"""What one report of a part says at uniform answers, whatever its fills.
 
-Small alphabets are enumerated. For others the information is that of the reported marginals, and the chance to name the
-pivot is a bound: with Q the uniform distribution of reports and P_s that of reports with pivot s,
-
-    (1/d) Σ over reports of the largest P_s  ≤  (1/d) (1 + Σ_s TV(P_s, Q)),
-
-and a product of distributions is no further from a product of others than 1 − Π (1 − TV) of its factors.
+Small alphabets are enumerated; for others it is the information in the reported marginals.
 """
 
-from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
@@ -22,33 +16,22 @@ MOST_REPORTS = 1 << 13
 """Alphabets of at most this many reports are enumerated."""
 
 
-@dataclass(frozen=True)
-class Report:
-    """The information on the frequencies laid end to end, and the chance, or a bound on it, to name the pivot."""
-
-    information: Floats
-    pivot_guess: float
-
-
-def at_uniform(part: Part) -> Report:
-    """One report of a part with one pivot whose fills hide it."""
-    if part.distinct <= MOST_REPORTS:
-        return _enumerated(part)
-    return Report(_of_marginals(part), _guess_bound(part))
+def information_at_uniform(part: Part) -> Floats:
+    """The information on the frequencies, laid end to end, in one report of a part with one pivot."""
+    return _enumerated(part) if part.distinct <= MOST_REPORTS else _of_marginals(part)
 
 
 def _uniform(part: Part) -> list[Floats]:
     return [np.full(size, 1 / size) for size in part.sizes]
 
 
-def _enumerated(part: Part) -> Report:
+def _enumerated(part: Part) -> Floats:
     push = push_matrix(part)
     private = push @ np.concatenate(_uniform(part))
     reports = Weighed.of(part, np.array(list(product(*map(range, part.answers)))))
     reports = reports.only(reports.possible)
-    chances = reports.weights * private[reports.places]
-    information = reports.moments(private, chances.sum(axis=1))[1]
-    return Report(push.T @ information @ push, float(chances.max(axis=1).sum()))
+    information = reports.moments(private, reports.probability(private))[1]
+    return np.asarray(push.T @ information @ push)
 
 
 def _of_marginals(part: Part) -> Floats:
@@ -77,15 +60,3 @@ def _of_marginals(part: Part) -> Floats:
 def _table(part: Part, pivot: int, other: int) -> Floats:
     """The probability of each code of the other attribute given each private code of the pivot."""
     return np.asarray(part.filling((pivot,), other).push(np.eye(part.answers[pivot])))
-
-
-def _guess_bound(part: Part) -> float:
-    attributes = len(part.attributes)
-    total = 1.0
-    for (pivot,), channel, own in zip(part.branches, part.asked, _uniform(part), strict=True):
-        private = channel.push(own)
-        near = np.ones(len(private))
-        for other in part.others((pivot,)):
-            near *= 1 - np.abs(_table(part, pivot, other) - 1 / part.answers[other]).sum(axis=1) / 2
-        total += float(np.abs(private - 1 / len(private)).sum() / 2 + private @ (1 - near))
-    return min(total / attributes, 1.0)

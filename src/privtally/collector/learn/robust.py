@@ -7,8 +7,8 @@ even fills for unlike attributes. Directed copies within small groups have at le
 every direction and are compared with the best of these.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -63,6 +63,18 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """How often the pivot may be named.
+
+    `allowed` gives the most from the least that can be had and that of even fills, or refuses. `guess` is that of copy
+    probabilities; None if the private codes are uniform to the observer, as they are where the information is known.
+    """
+
+    allowed: Callable[[float, float], float]
+    guess: Callable[[Floats], float] | None = None
+
+
+@dataclass(frozen=True)
 class _Campaign:
     """What a choice depends on besides the reports of earlier phases.
 
@@ -90,9 +102,7 @@ class _Campaign:
         return self.attributes * self.size > MOST_LABELS or (differ and self.attributes > MOST_UNLIKE)
 
 
-def choose(
-    labels: Labels, budget: Fraction, earlier: Sequence[Likelihood], people: int, max_pivot_guess: float
-) -> Choice:
+def choose(labels: Labels, budget: Fraction, earlier: Sequence[Likelihood], people: int, bound: Bound) -> Choice:
     """The choice for attributes with these labels and this budget and for this many people in the next phase, from the
     likelihoods of earlier phases; even fills where there are too many labels.
     """
@@ -111,11 +121,17 @@ def choose(
     even = nearest_probability(1 / codes)
     found = None if campaign.too_large else _common_copies(attributes, codes, whole=campaign.whole)
     if found is None:
-        return Choice.same_for_all(even, attributes, 1 / attributes)
+        evenly = Choice.same_for_all(even, attributes, 1 / attributes)
+        if bound.guess is not None:
+            evenly = replace(evenly, pivot_guess=bound.guess(evenly.copy_probability))
+        bound.allowed(evenly.pivot_guess, evenly.pivot_guess)
+        return evenly
     candidates, information = found
     place_of_even = int(np.flatnonzero(candidates == even)[0])
-    # Even fills are always allowed: with multiples of 2^-32 they come only near to 1/d.
-    most_guess = ROUNDING * max(max_pivot_guess, float(information.pivot_guess[place_of_even]))
+    guesses = information.pivot_guess
+    if bound.guess is not None:
+        each = (Choice.same_for_all(p, attributes, 1.0).copy_probability for p in candidates.tolist())
+        guesses = np.array(list(map(bound.guess, each)))
     # The prior is that for the information of all phases, the next one with even fills.
     both = campaign.first + campaign.second * float(information.contrast[place_of_even])
     prior = model.prior_for(np.diag(np.full(len(known), both)))
@@ -124,14 +140,17 @@ def choose(
     expected = np.log(errors) @ weights
     # The estimate will not know the variances: Phase I, noisier than both phases, never excludes unlike attributes.
     unlike = pooled_errors(UNKNOWN, campaign.labels, campaign.first, campaign.second, information)[:, 0]
-    allowed = (unlike <= SLACK * unlike[place_of_even]) & (information.pivot_guess <= most_guess)
+    safe = unlike <= SLACK * unlike[place_of_even]
+    most_guess = ROUNDING * bound.allowed(float(guesses[safe].min()), float(guesses[place_of_even]))
+    allowed = safe & (guesses <= most_guess)
     allowed &= expected <= np.min(expected[allowed]) + INDIFFERENT
     best = min(np.flatnonzero(allowed), key=lambda place: abs(candidates[place] - 1 / codes))
-    common = Choice.same_for_all(float(candidates[best]), attributes, float(information.pivot_guess[best]))
+    common = Choice.same_for_all(float(candidates[best]), attributes, float(guesses[best]))
     options = [(float(expected[best]), common)]
     for most in GROUPS if 2 <= attributes <= MOST_DIRECTED else ():
+        first, second = campaign.first, campaign.second
         directed = best_directed(
-            attributes, codes, most, campaign.first, campaign.second, most_guess, whole=campaign.whole
+            attributes, codes, most, first, second, most_guess, whole=campaign.whole, guess=bound.guess
         )
         if directed is not None:
             choice, matrix = directed
@@ -141,10 +160,20 @@ def choose(
 
 
 def best_directed(
-    attributes: int, size: int, most: int, first: float, second: float, most_guess: float, *, whole: bool
+    attributes: int,
+    size: int,
+    most: int,
+    first: float,
+    second: float,
+    most_guess: float,
+    *,
+    whole: bool,
+    guess: Callable[[Floats], float] | None = None,
 ) -> tuple[Choice, Floats] | None:
     """The directed copies with the least error under no prior knowledge, and their information matrix, among those with
     at least the information of even fills in every direction; None if all name the pivot too often.
+
+    `guess` is that of `Bound`; it is asked about the choices with the least errors alone.
     """
     forward, backward, information = _directed_copies(attributes, size, most, whole=whole)
     kinds = {group.shape[-1]: group for group in information.groups}
@@ -153,13 +182,17 @@ def best_directed(
         np.trace(np.linalg.inv(first * np.eye(group.shape[-1]) + second * group), axis1=-2, axis2=-1)
         for group in information.groups
     )
-    allowed = (information.pivot_guess <= most_guess) & (least * ROUNDING >= size / attributes**2)
-    if not allowed.any():
-        return None
-    best = int(np.argmin(np.where(allowed, error, np.inf)))
-    copies = directed_copies(forward[best], backward[best], nearest_probability(1 / size), attributes, most)
-    matrix = block_diagonal([group[best] for group in information.groups])
-    return Choice(copies, min(float(information.pivot_guess[best]), 1.0)), matrix
+    allowed = least * ROUNDING >= size / attributes**2
+    if guess is None:
+        allowed &= information.pivot_guess <= most_guess
+    order = np.argsort(np.where(allowed, error, np.inf), kind="stable")[: int(allowed.sum())]
+    for best in order[: len(CANDIDATES)].tolist():
+        copies = directed_copies(forward[best], backward[best], nearest_probability(1 / size), attributes, most)
+        found = float(information.pivot_guess[best]) if guess is None else guess(copies)
+        if found <= most_guess:
+            matrix = block_diagonal([group[best] for group in information.groups])
+            return Choice(copies, min(found, 1.0)), matrix
+    return None
 
 
 @lru_cache(maxsize=16)

@@ -5,12 +5,24 @@ from fractions import Fraction
 import numpy as np
 
 from privtally.collector.estimate import History, unbiased
+from privtally.collector.learn.secrecy import Secrecy, keep_secret, least_telling
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms.fills import Places, RowFill
+from privtally.mechanisms.named import best_channel
 
 
-def learn_rows(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
-    """Each attribute's frequencies, clipped at 0."""
+def learn_rows(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
+    """Each attribute's frequencies, clipped at 0, with as much of the least telling rows as the bound needs."""
+    sizes = history[-1][0].schema.sizes
     frequencies = unbiased(history, []).frequencies
-    return Found(RowFill(tuple(nearest_distribution(np.clip(frequencies[own], 0, None)) for own in group)))
+    clipped = [np.clip(frequencies[own], 0, None) for own in group]
+    learned = [own / own.sum() for own in clipped]
+    channels = [best_channel(budget, sizes[own]).channel(budget, sizes[own]) for own in group]
+    hiding = [least_telling(channel, own) for channel, own in zip(channels, wanted.known(group, sizes), strict=True)]
+
+    def mixed(weight: float) -> RowFill:
+        rows = ((1 - weight) * own + weight * least for own, least in zip(learned, hiding, strict=True))
+        return RowFill(tuple(map(nearest_distribution, rows)))
+
+    return keep_secret(Secrecy(group, sizes, budget, wanted), mixed)

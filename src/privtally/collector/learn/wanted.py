@@ -1,21 +1,35 @@
 """What is wanted of a group's fill, and what was found for it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
-from privtally.mechanisms.fills import AnyFill
+from privtally.exact.arrays import Floats
+from privtally.mechanisms.fills import AnyFill, Places, Row
 from privtally.mechanisms.named import AnyChannel
 from privtally.names import Rule
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a fill is to be chosen: by which rule, for how many people, and how well the pivot may be guessed."""
+    """How a fill is to be chosen: by which rule, for how many people, how well the pivots may be guessed (as usual if
+    None), and the totals of all attributes that an observer knows (nothing if None).
+    """
 
     rule: Rule
     people: int
-    max_pivot_guess: float
+    max_pivot_guess: float | None
+    totals: tuple[Row, ...] | None = None
+
+    def known(self, group: Places, sizes: Sequence[int]) -> list[Floats]:
+        """The marginals by which an observer of a group guesses; all answers are equally frequent to one who knows
+        nothing.
+        """
+        if self.totals is None:
+            return [np.full(sizes[own], 1 / sizes[own]) for own in group]
+        return [np.array(self.totals[own]) for own in group]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,166 @@
+"""How often somebody who sees a sub-report names the attributes that were asked: exactly, or a bound that always holds.
+
+The observer knows the plan and the marginals of every answer, and takes a person's answers to be independent. Given the
+branch b a sub-report y has the probability
+
+    h_b(y) = Π asked π_s(y_s) · Π filled F_b→j(y_j | y_b),
+
+π_s being the distribution of the private codes of s. The best guess names the branch with the largest one, and is right
+(1/branches) Σ_y max_b h_b(y) of the time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import prod
+
+import numpy as np
+
+from privtally.exact.arrays import Floats
+from privtally.mechanisms.fills import Places
+from privtally.mechanisms.part import Part
+
+MAX_CELLS = 1 << 20
+"""The most numbers that are looked at: sub-reports times branches, or the cells of the tables that a bound needs."""
+ROUNDED_UP = 1 + 2**-40
+"""Guesses are sums of up to `MAX_CELLS` products of floats, and stated with this factor, so that none is too small."""
+
+
+@dataclass(frozen=True)
+class PivotGuess:
+    """The chance of naming all asked attributes of a part up to the rounding of floats, or a bound on it; the value is
+    never below the chance.
+    """
+
+    value: float
+    exact: bool = True
+
+
+def pivot_guess(part: Part, marginals: Sequence[Floats]) -> PivotGuess:
+    """The guess of an observer who knows these marginals of the part's attributes."""
+    if part.fill is None or part.silent:
+        return PivotGuess(1.0)
+    private = [channel.push(np.asarray(own, dtype=float)) for channel, own in zip(part.asked, marginals, strict=True)]
+    exact = True
+    if part.pivots == 1 and not part.fill.conditional:
+        value = _independent(part, private)
+    elif prod(part.answers) * len(part.branches) <= MAX_CELLS:
+        value = _enumerated(part, private)
+    else:
+        value, exact = second_moment_bound(part, private), False
+    return PivotGuess(min(value * ROUNDED_UP, 1.0), exact)
+
+
+def _independent(part: Part, private: Sequence[Floats]) -> float:
+    """Fills r_j that depend on nothing, and one pivot.
+
+    Then h_s(y) = Π_j r_j(y_j) · π_s(y_s)/r_s(y_s): the expected largest of independent ratios, from the product of
+    their distribution functions. A code that is never filled names the pivot.
+    """
+    values, places, chances, certain = [], [], [], 0.0
+    for own, codes in enumerate(private):
+        branch = next(branch for branch in part.branches if own not in branch)
+        row = part.filling(branch, own).push(np.ones(1))
+        filled = row > 0
+        certain += float(codes[~filled].sum())
+        values.append(codes[filled] / row[filled])
+        chances.append(row[filled])
+        places.append(np.full(int(filled.sum()), own))
+    ratio, place, chance = map(np.concatenate, (values, places, chances))
+    below = np.zeros(len(private))
+    total, reached = 0.0, 0.0
+    for cell in np.argsort(ratio, kind="stable"):
+        below[place[cell]] += chance[cell]
+        now = float(np.prod(below))
+        total += float(ratio[cell]) * (now - reached)
+        reached = now
+    return (total + certain) / len(part.branches)
+
+
+def _enumerated(part: Part, private: Sequence[Floats]) -> float:
+    """Sub-report by sub-report."""
+    largest: Floats = np.zeros(part.answers)
+    for branch in part.branches:
+        law = np.ones(part.answers)
+        for axes, table in _factors(part, branch, private):
+            law *= _on(table, axes, len(part.answers))
+        np.maximum(largest, law, out=largest)
+    return float(largest.sum()) / len(part.branches)
+
+
+def _on(table: Floats, axes: Places, width: int) -> Floats:
+    """A table with its axes at these places among so many."""
+    shape = [1] * width
+    for axis, size in zip(axes, table.shape, strict=True):
+        shape[axis] = size
+    return table.transpose(np.argsort(axes)).reshape(shape)
+
+
+def _factors(part: Part, branch: Places, private: Sequence[Floats]) -> list[tuple[Places, Floats]]:
+    """The factors of h_b, each with the attributes that it depends on."""
+    asked = [((own,), private[own]) for own in branch]
+    return [*asked, *(((*branch, other), _filling(part, branch, other)) for other in part.others(branch))]
+
+
+def _filling(part: Part, branch: Places, other: int) -> Floats:
+    """F_b→j with an axis for each pivot and one for the filled code."""
+    given = [part.answers[own] for own in branch]
+    return part.filling(branch, other).push(np.eye(prod(given))).reshape(*given, part.answers[other])
+
+
+def second_moment_bound(part: Part, private: Sequence[Floats]) -> float:
+    """A bound from second moments; at least 1 where they are too large to compute.
+
+    For any distribution q of sub-reports let r_b = h_b/q, with the mean r̄ over the B branches. The largest of B numbers
+    exceeds their mean by at most √((B−1)/B · Σ_b (r_b − r̄)²) (Samuelson), and by Jensen's inequality
+
+        Σ_y max_b h_b = E_q max_b r_b ≤ 1 + √((B−1)/B · E_q Σ_b (r_b − r̄)²).
+
+    With M_bc = E_q r_b r_c = Σ_y h_b h_c / q the expectation is tr M − ΣM/B. The bound is 1/B, the least there is,
+    where all h_b are equal. q is the product of the reported marginals, so that it is 0 only where all h_b are. Being a
+    product over attributes it makes M_bc a sum over the pivots' codes alone, of products over attributes:
+
+        M_bc = Σ_x Σ_x' π_b(x) π_c(x') Π_j Σ_y A_b(j, x, y) A_c(j, x', y) / q_j(y),
+
+    A_b(j, x, y) being the chance of the code y of attribute j if the pivots of b have the codes x.
+    """
+    branches, width = part.branches, max(part.answers)
+    if (len(branches) * prod(sorted(part.answers)[-part.pivots :])) ** 2 > MAX_CELLS:
+        return 1.0
+    codes = [_outer([private[own] for own in branch]).ravel() for branch in branches]
+    tables = [_given(part, branch, width) for branch in branches]
+    reported = sum((chances @ table for chances, table in zip(codes, tables, strict=True)), np.zeros(1)) / len(branches)
+    weight = np.divide(1, reported, out=np.zeros_like(reported), where=reported > 0)
+    trace, total = 0.0, 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for one, two in combinations_with_replacement(range(len(branches)), 2):
+            alike = (tables[one] * weight[:, None]) @ tables[two].transpose(0, 2, 1)
+            moment = float(codes[one] @ alike.prod(axis=0) @ codes[two])
+            trace += moment if one == two else 0.0
+            total += moment if one == two else 2 * moment
+    spread = trace - total / len(branches)
+    if not np.isfinite(spread):
+        return 1.0
+    return (1 + float(np.sqrt((len(branches) - 1) / len(branches) * max(spread, 0.0)))) / len(branches)
+
+
+def _outer(tables: Sequence[Floats]) -> Floats:
+    product = tables[0]
+    for table in tables[1:]:
+        product = np.multiply.outer(product, table)
+    return product
+
+
+def _given(part: Part, branch: Places, width: int) -> Floats:
+    """The chance of each code given a branch and its private codes (attribute, private codes, code of the attribute);
+    a pivot has its own code.
+    """
+    given = [part.answers[own] for own in branch]
+    table: Floats = np.zeros((len(part.answers), prod(given), width))
+    for own, answers in enumerate(part.answers):
+        if own in branch:
+            own_codes = np.unravel_index(np.arange(prod(given)), given)[branch.index(own)]
+            table[own, np.arange(prod(given)), own_codes] = 1
+        else:
+            table[own, :, :answers] = _filling(part, branch, own).reshape(prod(given), answers)
+    return table

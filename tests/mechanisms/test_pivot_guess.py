@@ -1,0 +1,102 @@
+"""The chance of naming the asked attributes: against exact enumeration, and the bound that holds where that ends."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privtally.exact.probability import nearest_distribution
+from privtally.mechanisms import Part
+from privtally.mechanisms import pivot_guess as guessing
+from privtally.mechanisms.fills import RowFill, TableFill, UniformFill
+from privtally.mechanisms.named import asking
+from privtally.mechanisms.pivot_guess import pivot_guess
+from privtally.names import MechanismName
+from tests.support import EXTENDED_PLANS, exact_guess, plan_of, plan_with, table_fill
+
+SHAPES = [(2, 2), (3, 3, 3), (2, 2, 2, 2), (2, 3, 5)]
+CASES: list[tuple[MechanismName, tuple[int, ...]]] = [
+    (mechanism, sizes)
+    for mechanism in ("rs-fd", "rs-rfd", "corr-rr", "cond-rr")
+    for sizes in SHAPES
+    if mechanism != "corr-rr" or len(set(sizes)) == 1
+]
+
+
+def marginals_for(part: Part, *, uniform: bool) -> list[list[Fraction]]:
+    if uniform:
+        return [[Fraction(1, size)] * size for size in part.sizes]
+    made_up = np.random.default_rng(3)
+    return [list(map(Fraction, nearest_distribution(made_up.dirichlet(np.ones(size))))) for size in part.sizes]
+
+
+def assert_exact_and_bounded(part: Part, *, uniform: bool) -> None:
+    marginals = marginals_for(part, uniform=uniform)
+    known = [np.array(own, dtype=float) for own in marginals]
+    exact, found = exact_guess(part, marginals), pivot_guess(part, known)
+    assert found.exact
+    assert exact <= Fraction(found.value) <= exact * Fraction(1 + 2**-38)
+    private = [channel.push(own) for channel, own in zip(part.asked, known, strict=True)]
+    assert guessing.second_moment_bound(part, private) >= exact * Fraction(1 - 2**-38)
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+@pytest.mark.parametrize(("mechanism", "sizes"), CASES)
+def test_it_is_the_exact_one_and_below_the_bound(
+    mechanism: MechanismName, sizes: tuple[int, ...], *, uniform: bool
+) -> None:
+    for seed in range(3):
+        (part,) = plan_of(mechanism, sizes, epsilon=2.0, seed=seed).sampler.parts
+        assert_exact_and_bounded(part, uniform=uniform)
+
+
+@pytest.mark.parametrize("name", EXTENDED_PLANS)
+def test_groups_pivots_and_large_domains(name: str) -> None:
+    for part in plan_with(*EXTENDED_PLANS[name]).sampler.parts:
+        if part.fill is not None and not part.silent:
+            assert_exact_and_bounded(part, uniform=False)
+        else:
+            assert pivot_guess(part, [np.full(size, 1 / size) for size in part.sizes]).value == 1
+
+
+def large_part(fill: RowFill | UniformFill | TableFill, sizes: tuple[int, ...]) -> Part:
+    return asking(tuple(range(len(sizes))), sizes, Fraction(2), fill).build(sizes, Fraction(2))
+
+
+def test_rows_are_exact_at_any_size() -> None:
+    """Forty attributes: 4^40 sub-reports. Even rows say nothing; a code that is never filled names its attribute."""
+    sizes = (4,) * 40
+    known = [np.full(4, 0.25)] * 40
+    even = pivot_guess(large_part(UniformFill(), sizes), known)
+    assert even.exact
+    assert even.value == pytest.approx(1 / 40, rel=1e-9)
+    telling = pivot_guess(large_part(RowFill(((0.5, 0.5, 0.0, 0.0),) * 40), sizes), known)
+    assert telling.value == pytest.approx(0.5 + 0.5 / 40, rel=1e-9)
+
+
+def test_large_tables_have_a_bound() -> None:
+    """Mixed with even rows it falls to the blind guess, and it is far below 1 where fills tell little."""
+    sizes, made_up = (4,) * 12, np.random.default_rng(1)
+    tables = table_fill(sizes, 1, made_up)
+    known = [np.full(4, 0.25)] * 12
+    found = []
+    for weight in (0.0, 0.8, 1.0):
+        mixed = [
+            type(table)(
+                table.pivots,
+                table.other,
+                tuple(nearest_distribution((1 - weight) * np.array(row) + weight / 4) for row in table.rows),
+            )
+            for table in tables.tables
+        ]
+        guess = pivot_guess(large_part(TableFill(tuple(mixed)), sizes), known)
+        assert not guess.exact
+        found.append(guess.value)
+    assert found[0] == 1
+    assert 1 / 12 < found[1] < 0.3
+    assert found[2] == pytest.approx(1 / 12, rel=1e-6)
+
+
+def test_what_is_too_large_for_a_bound_is_not_bounded() -> None:
+    (part,) = plan_of("corr-rr", (1_500, 1_500), epsilon=1.0).sampler.parts
+    assert pivot_guess(part, [np.full(1_500, 1 / 1_500)] * 2) == guessing.PivotGuess(1.0, exact=False)
