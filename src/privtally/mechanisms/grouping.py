@@ -9,6 +9,7 @@ little on the answers: before anybody has answered, all distributions are taken 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
             channels = {size: _channel(epsilon / number, size, named) for size in set(sizes)}
         except PlanError:
             break  # more groups have still less budget
-        cost = _expected_variance if _silent(named) else unbiased_variance  # hidden: the difference is the same for all
+        cost = _expected_variance if _silent(named) else _even_variance  # hidden: the difference is the same for all
         costs = {size: cost(channel, 1.0) for size, channel in channels.items()}
         groups = _best_runs([costs[size] for size in sizes], number, sets, _power(named))
         if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
@@ -115,7 +116,13 @@ def _expected_variance(channel: Asked, share: float) -> float:
     Frequencies that differ from uniform ones make it smaller by the mean of their squared differences.
     """
     labels = channel.inputs
-    return unbiased_variance(channel, share) - (labels - 1) / (labels**2 * (labels + 1))
+    return _even_variance(channel, share) - (labels - 1) / (labels**2 * (labels + 1))
+
+
+@lru_cache(maxsize=4096)
+def _even_variance(channel: Asked, share: float) -> float:
+    """The unbiased variance at uniform answers; many attributes have the same channel, and many groups are compared."""
+    return unbiased_variance(channel, share)
 
 
 def _allowed(sizes: Sequence[int], named: Named) -> Sequence[Sequence[int]]:
@@ -152,7 +159,7 @@ def _best_runs(costs: Sequence[float], number: int, sets: Sequence[Sequence[int]
     for _ in range(number - 1):
         options = best[:, None] + run
         starts.append(np.argmin(options, axis=0))
-        best = options.min(axis=0)
+        best = options[starts[-1], places]
     if not np.isfinite(best[-1]):
         return None
     groups, end = [], len(order)

@@ -49,4 +49,9 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    return row["mechanism"] if row["rule"] is None else f"{row['mechanism']}, {row['rule']}"
+    groups, pivots = row["groups"], row["pivots"]
+    words = [row["mechanism"]]
+    words += [f"{len(groups)} groups"] if groups else []
+    words += [f"{pivots} pivots"] if pivots > 1 else []
+    words += [row["rule"]] if row["rule"] else []
+    return ", ".join(words)
