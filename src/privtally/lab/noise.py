@@ -139,21 +139,24 @@ class TwoPhases:
         """Every choice that the rule `robust` can make, the same in all groups where it can: even fills first."""
         even = [(self.even(group), 0.0) for group in self.asked.groups]
         yield self.noise(even)
-        choices = [self._copies(group) for group in self.asked.groups]
+        kinds = [self._kind(group) for group in self.asked.groups]
+        found = {kind: self._copies(*kind) for kind in set(kinds) if kind is not None}
+        choices = [{} if kind is None else found[kind] for kind in kinds]
         for choice in sorted(set().union(*choices)):
             yield self.noise([own.get(choice, usual) for own, usual in zip(choices, even, strict=True)])
 
-    def _copies(self, group: Sequence[int]) -> dict[int, tuple[list[float], float]]:
+    def _kind(self, group: Sequence[int]) -> tuple[int, int] | None:
+        """How many attributes a group has, and how many labels each of them; None if it is always filled evenly."""
+        attributes, sizes = len(group), {self.asked.sizes[place] for place in group}
+        labels = {self.asked.schema.attributes[place].labels for place in group}
+        too_large = attributes * max(sizes) > MOST_LABELS or (len(labels) > 1 and attributes > MOST_UNLIKE)
+        return None if attributes == 1 or len(sizes) > 1 or too_large else (attributes, max(sizes))
+
+    def _copies(self, attributes: int, size: int) -> dict[int, tuple[list[float], float]]:
         """The variances of a group's attributes, and of their common noise, for every choice but even fills.
 
         The rule takes no choice that would be worse by more than `SLACK` if attributes had nothing in common.
         """
-        attributes, sizes = len(group), {self.asked.sizes[place] for place in group}
-        labels = {self.asked.schema.attributes[place].labels for place in group}
-        size = max(sizes)
-        too_large = attributes * size > MOST_LABELS or (len(labels) > 1 and attributes > MOST_UNLIKE)
-        if attributes == 1 or len(sizes) > 1 or too_large:
-            return {}
         answer = private(self.asked.budget, size)
         first, second = self.first(size), self.phase2 * answer.information / answer.codes
         even = 1 / (first + second * answer.codes / attributes**2)
