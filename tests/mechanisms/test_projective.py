@@ -9,7 +9,9 @@ import pytest
 from privtally.errors import PlanError
 from privtally.lab.seed import seeded
 from privtally.mechanisms.channel import largest_and_smallest
+from privtally.mechanisms.filling import as_codes, conditional
 from privtally.mechanisms.geometry import Geometry
+from privtally.mechanisms.named import best_channel
 from privtally.mechanisms.projective import Projective, best_geometry, projective_response
 from tests.support import Scripted, exp_below
 
@@ -130,3 +132,15 @@ def test_the_weights_stay_close_to_the_law_for_large_domains() -> None:
 def test_more_labels_than_points_are_refused() -> None:
     with pytest.raises(PlanError, match="8 labels"):
         channel_of(2, 3, 8)
+
+
+def test_what_fills_from_a_row_never_has_a_negative_probability() -> None:
+    """Floats are rounded: without care a code that no label of the row has got −1e-17, and an estimate no number."""
+    channel = best_channel(Fraction(2), 42).channel(Fraction(2), 42)
+    row = [0.0] * 42
+    row[3], row[17] = 0.75, 0.25
+    filling = as_codes(conditional([row]), channel)
+    pushed = filling.push(np.full(channel.outputs, 1 / channel.outputs))
+    exact = [float(filling.probability(0, code)) for code in range(channel.outputs)]
+    assert (pushed >= 0).all()
+    assert pushed == pytest.approx(exact, abs=1e-12)

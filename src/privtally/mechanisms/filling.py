@@ -110,7 +110,8 @@ class InSet:
         labels, asked = self.labels.push(distribution), self.asked
         mass = labels.sum(axis=-1, keepdims=True)
         members = (asked.push(labels) * asked.total - mass * asked.other) / (asked.same - asked.other)
-        pushed: Distribution = members / asked.inside
+        # Where no label has the code the difference is 0, up to the rounding of floats, which may be below it.
+        pushed: Distribution = np.where(members > 0, members, 0) / asked.inside
         return pushed
 
     def draw(self, given: Codes, source: Source) -> Codes:
