@@ -84,6 +84,8 @@ COLUMNS = {"age": 0, "workclass": 1, "education": 3, "marital-status": 5, "relat
 COLUMNS["native-country"] = 13
 BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 USUAL_SHARE = 0.1
+OPEN = ("smp", *(name for name, options in LEARNED_WITH.items() if "max_pivot_guess" not in options))
+"""The mechanisms whose reports say which question was used, or may give it away."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,7 @@ class Way:
     @property
     def says_which(self) -> bool:
         """Whether it may be seen, or is not bounded how well it can be guessed, which question was used."""
-        bounded = "max_pivot_guess" in LEARNED_WITH.get(self.mechanism, ("max_pivot_guess",))  # type: ignore[arg-type]
-        return self.mechanism == "smp" or not bounded
+        return self.mechanism in OPEN
 
 
 WAYS = (
