@@ -41,45 +41,7 @@ from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
 from privtally.tables.csv_table import open_table
 
-SCHEMA = """
-[[attributes]]
-name = "sex"
-labels = ["Female", "Male"]
-
-[[attributes]]
-name = "marital-status"
-labels = ["Divorced", "Married-AF-spouse", "Married-civ-spouse", "Married-spouse-absent", "Never-married", "Separated",
-          "Widowed"]
-
-[[attributes]]
-name = "relationship"
-labels = ["Husband", "Not-in-family", "Other-relative", "Own-child", "Unmarried", "Wife"]
-
-[[attributes]]
-name = "education"
-ordered = true
-labels = ["Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad", "Some-college",
-          "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate"]
-
-[[attributes]]
-name = "workclass"
-optional = true
-labels = ["Federal-gov", "Local-gov", "Never-worked", "Private", "Self-emp-inc", "Self-emp-not-inc", "State-gov",
-          "Without-pay"]
-
-[[attributes]]
-name = "native-country"
-optional = true
-labels = ["Cambodia", "Canada", "China", "Columbia", "Cuba", "Dominican-Republic", "Ecuador", "El-Salvador", "England",
-          "France", "Germany", "Greece", "Guatemala", "Haiti", "Holand-Netherlands", "Honduras", "Hong", "Hungary",
-          "India", "Iran", "Ireland", "Italy", "Jamaica", "Japan", "Laos", "Mexico", "Nicaragua",
-          "Outlying-US(Guam-USVI-etc)", "Peru", "Philippines", "Poland", "Portugal", "Puerto-Rico", "Scotland", "South",
-          "Taiwan", "Thailand", "Trinadad&Tobago", "United-States", "Vietnam", "Yugoslavia"]
-
-[[attributes]]
-name = "age"
-bins = [17, 25, 35, 45, 55, 65, 91]
-"""
+SCHEMA = Path(__file__).with_name("adult.toml").read_text()
 COLUMNS = {"age": 0, "workclass": 1, "education": 3, "marital-status": 5, "relationship": 7, "sex": 9}
 COLUMNS["native-country"] = 13
 BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
