@@ -170,11 +170,12 @@ def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
     for place, row in enumerate(rows):
         if place and rows[place - 1].epsilon != row.epsilon:
             table.add_section()
-        measured = POINTS * row.mse**0.5
-        error = "" if row.standard_error is None or not row.mse else number(measured * row.standard_error / row.mse / 2)
+        error = (
+            "" if row.standard_error is None or not row.mse else number(row.points * row.standard_error / row.mse / 2)
+        )
         expected = "" if row.expected_mse is None else f"{POINTS * row.expected_mse**0.5:.3g}"
         campaign = layout(Design(row.mechanism, row.groups, row.pivots)) + (f", {row.rule}" if row.rule else "")
-        table.add_row(f"{row.epsilon:g}", campaign, row.method, f"{measured:.3g}", error, expected)
+        table.add_row(f"{row.epsilon:g}", campaign, row.method, f"{row.points:.3g}", error, expected)
     out.print(table)
 
 

@@ -24,6 +24,7 @@ from privtally.documents.sub_reports import SubReports, add_up, distinct
 from privtally.errors import CampaignError, EstimateError
 from privtally.exact.arrays import Floats
 from privtally.exact.source import Source
+from privtally.lab.advise import POINTS
 from privtally.lab.expectation import Population, pilot_population
 from privtally.lab.offers import Design, Question, offer_of
 from privtally.lab.paper.experiment import mean_squared_error
@@ -63,8 +64,14 @@ class Comparison:
     without_answer: int = 0
     """Runs whose reports could not be estimated from, scored as if every label were equally likely."""
 
+    @property
+    def points(self) -> float:
+        """Half the width of a 95 % interval, in percentage points."""
+        return POINTS * math.sqrt(self.mse)
+
     def body(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "without_answer"}
+        body = {name: value for name, value in asdict(self).items() if name != "without_answer"}
+        return {**body, "percentage_points": self.points}
 
 
 @dataclass(frozen=True)
