@@ -156,10 +156,11 @@ def phases_of(
     source: Stream,
     share: float = PHASE1_SHARE,
     max_pivot_guess: float = MAX_PIVOT_GUESS,
+    groups: Sequence[Sequence[str]] | None = None,
 ) -> list[Phase]:
     """A whole campaign, as a collector would run it."""
     mechanism, rule = campaign
-    first = design(records.schema, epsilon, mechanism)
+    first = design(records.schema, epsilon, mechanism, groups=groups)
     if not NAMED[mechanism].learns:
         return [(first, count(first, respond_many(first, records, source).codes))]
     asked = round(share * len(records))
@@ -217,8 +218,11 @@ def run_cell(cell: Cell, runs: int, seed: int, advice: Advice) -> dict[str, Any]
                 phases = phases_of(campaign_of("corr-rr"), people, cell.epsilon, source, share)
                 errors.setdefault(name_at(share), []).append(score(phases, "pooled", truth, law, []))
         for name, advised in advice.items():
-            campaign, chosen = campaign_of(advised.mechanism), advised.phase1_share
-            if chosen is None:
+            campaign, chosen = campaign_of(advised.design.mechanism), advised.design.phase1_share
+            if advised.design.groups is not None:
+                how = (chosen or PHASE1_SHARE, SECRECY[name], advised.design.groups)
+                error = score(phases_of(campaign, people, cell.epsilon, source, *how), "pooled", truth, law, [])
+            elif chosen is None:
                 error = errors[name_of(campaign, "pooled")][-1]
             elif SECRECY[name] == MAX_PIVOT_GUESS:
                 error = errors[name_at(chosen)][-1]
@@ -228,7 +232,7 @@ def run_cell(cell: Cell, runs: int, seed: int, advice: Advice) -> dict[str, Any]
             errors.setdefault(name, []).append(error)
     return {
         "cell": asdict(cell),
-        "advice": {name: [advised.mechanism, advised.phase1_share] for name, advised in advice.items()},
+        "advice": {name: [own.design.mechanism, own.design.phase1_share] for name, own in advice.items()},
         "mse": {name: float(np.mean(values)) for name, values in errors.items()},
         "spread": {name: float(np.std(values) / np.sqrt(runs)) for name, values in errors.items()},
         "coverage": {name: float(np.mean(values)) for name, values in covered.items() if values},

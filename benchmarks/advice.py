@@ -1,150 +1,217 @@
-"""What `advise` states and recommends without pilot data, next to simulated campaigns.
+"""What `advise` expects and recommends without pilot data, next to simulated campaigns.
 
-`python -m benchmarks.advice [--runs 16] [--draws 3] [--seed 11] [--guide docs/guide]`
+`python -m benchmarks.advice [--runs 1] [--draws 1] [--seed 11] [--workers 2] [--guide docs/guide]`
 
-People are drawn from each kind of population that the prior names, and from exactly uniform ones. Every campaign that
-is offered is run on them as `compare` runs it. Two ratios come of that: the error that is stated over the simulated one
-in the prior's populations, and the mean squared error of the recommended campaign over that of the best one.
+People are drawn from each kind of population that the prior names. Every mechanism's best campaign is run on them as
+`compare` runs it. Two ratios come of that: the measured error over the expected one, and the error of the recommended
+campaign over that of the best one that is as secret. Two-way tables are measured as well, and how long `advise` takes.
 """
 
 import argparse
+import json
 import os
+import resource
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import rewrite, runs_for, schema_of
-from privtally.lab.advise import Adviser, recommend
+from benchmarks.accuracy import MOST_LABELS, rewrite
+from privtally.collector.joint import joint_table
+from privtally.collector.tally import count
+from privtally.documents.plan import design
+from privtally.lab.advise import Adviser, Expected, best_of_each, choose
 from privtally.lab.compare import Study, study_variant
 from privtally.lab.expectation import SIMILAR, prior_populations
-from privtally.lab.offers import Question, offers
+from privtally.lab.offers import Question
 from privtally.lab.parallel import run_jobs
-from privtally.lab.variants import variants
-from privtally.names import MechanismName
-from privtally.schema import Records
+from privtally.lab.seed import seeded
+from privtally.lab.variants import Variant, variants
+from privtally.names import MAX_PIVOT_GUESS, MECHANISMS
+from privtally.participant.respond import respond_many
+from privtally.schema import Records, Schema, code_type
 
 Floats = NDArray[np.float64]
-Setting = tuple[int, int, int, float]
+Setting = tuple[tuple[int, ...], int, float]
+"""Numbers of labels, people, budget."""
 
-SETTINGS: tuple[Setting, ...] = (
-    (2, 2, 2_000, 0.5),
-    (2, 4, 20_000, 0.5),
-    (4, 2, 200, 0.5),
-    (4, 2, 2_000, 0.1),
-    (4, 4, 2_000, 0.3),
-    (4, 4, 20_000, 3.0),
-    (6, 4, 200, 2.0),
-    (6, 8, 2_000, 0.3),
-    (6, 8, 20_000, 1.0),
-    (8, 2, 20_000, 2.0),
+SCHEMAS: tuple[tuple[int, ...], ...] = (
+    (2, 2),
+    (4, 4),
+    (2,) * 4,
+    (4,) * 4,
+    (4,) * 6,
+    (8,) * 6,
+    (2,) * 8,
+    (2, 3, 4, 5),
+    (2, 16, 42),
+    (3, 3, 8, 8, 20),
+    (2, 7, 6, 16, 9),
+    (64, 64),
+    (5, 5, 5, 100),
 )
-"""Attributes, labels, people, budget."""
-SHOWN: tuple[MechanismName, ...] = ("spl", "rs-fd", "corr-rr", "smp")
+ASKED = ((2_000, 0.5), (20_000, 1.0), (2_000, 2.0), (20_000, 4.0), (2_000, 8.0))
+"""People and budgets."""
+SETTINGS: tuple[Setting, ...] = tuple((sizes, people, epsilon) for sizes in SCHEMAS for people, epsilon in ASKED)
+PAIR_SETTINGS: tuple[Setting, ...] = (
+    ((4, 4, 4, 4), 20_000, 1.0),
+    ((2, 2, 2, 2), 20_000, 1.0),
+    ((2, 3, 4, 5), 20_000, 4.0),
+    ((2, 16, 42), 20_000, 4.0),
+)
 PEOPLE = 20_000
 """So many people are drawn from a population, and those who are asked from them."""
 USUAL_SHARE = 0.1
+SPEED = ((2,) * 300, (65_536,), (65_536, 16, 7, 2), (2, 7, 6, 16, 9, 42, 10))
 
 LAWS: Mapping[str, Callable[[Floats, np.random.Generator], Floats]] = {
-    "uniform": lambda shared, _: np.full(len(shared), 1 / len(shared)),
     "alike": lambda shared, _: shared,
     "similar": lambda shared, generator: generator.dirichlet(SIMILAR * shared + 1e-3),
     "unlike": lambda shared, generator: generator.dirichlet(np.ones(len(shared))),
 }
-"""An attribute's frequencies in each kind of population, from a draw that all attributes share."""
+"""An attribute's frequencies in each kind of population, from a draw that all attributes with the same labels share."""
 
 
-def draw(kind: str, attributes: int, size: int, generator: np.random.Generator) -> Records:
+def schema_of(sizes: Sequence[int]) -> Schema:
+    """Attributes with as many labels have the same ones."""
+    return Schema.of({f"q{own}": [f"{size}.{code}" for code in range(size)] for own, size in enumerate(sizes)})
+
+
+def draw(kind: str, sizes: Sequence[int], generator: np.random.Generator) -> Records:
     """People of a kind of population, their answers independent."""
-    shared = generator.dirichlet(np.ones(size))
-    laws = [LAWS[kind](shared, generator) for _ in range(attributes)]
-    codes = np.column_stack([generator.choice(size, PEOPLE, p=law) for law in laws]).astype(np.uint8)
-    return Records(schema_of(attributes, size), codes)
+    shared = {size: generator.dirichlet(np.ones(size)) for size in dict.fromkeys(sizes)}
+    laws = [LAWS[kind](shared[size], generator) for size in sizes]
+    codes = [generator.choice(len(law), PEOPLE, p=law) for law in laws]
+    return Records(schema_of(sizes), np.column_stack(codes).astype(code_type(sizes)))
 
 
-def run(setting: Setting, kind: str, place: int, runs: int, seed: int) -> dict[str, Any]:
-    """The simulated error of every campaign in one population."""
-    attributes, size, users, epsilon = setting
-    records = draw(kind, attributes, size, np.random.default_rng([seed, place, list(LAWS).index(kind)]))
-    errors = {}
-    for offer in offers(records.schema, Question(users, epsilon)):
-        often = runs_for(attributes, size, runs)
-        study = Study(records, offer.phase1_share or USUAL_SHARE, often, seed + place, users)
-        found = study_variant(study, variants([offer.mechanism])[0], epsilon, ["pooled"])[0]
-        errors[offer.mechanism, offer.phase1_share] = found.mse
-    return {"setting": setting, "kind": kind, "errors": errors}
+def advised(setting: Setting) -> tuple[list[Expected], Expected]:
+    """The best campaign of every mechanism, and the one that is recommended."""
+    sizes, people, epsilon = setting
+    schema = schema_of(sizes)
+    rows = Adviser(schema, list(prior_populations(schema).values())).expect(Question(people, epsilon))
+    chosen = choose(rows, MAX_PIVOT_GUESS)
+    return list(dict.fromkeys([*best_of_each(rows), chosen])), chosen
 
 
-def page(rows: list[dict[str, Any]]) -> str:
-    """The table of docs/guide/accuracy.md."""
-    lines = [
-        "| questions, labels, people, ε | advised | "
-        + " | ".join(f"stated / simulated: {mechanism}" for mechanism in SHOWN)
-        + " | advised / best | where it is most behind |",
-        "|---" * (len(SHOWN) + 4) + "|",
-    ]
-    settings = dict.fromkeys(row["setting"] for row in rows)
-    lines += [_line(setting, [row for row in rows if row["setting"] == setting]) for setting in settings]
-    return "\n".join(lines)
+def run(setting: Setting, kind: str, place: int, runs: int, seed: int) -> list[float]:
+    """The simulated mean squared error of every campaign in one population."""
+    sizes, people, epsilon = setting
+    records = draw(kind, sizes, np.random.default_rng([seed, place, list(LAWS).index(kind)]))
+    often = max(runs, runs * MOST_LABELS // sum(sizes))
+    errors = []
+    for row in advised(setting)[0]:
+        way = row.design
+        study = Study(records, way.phase1_share or USUAL_SHARE, often, seed + place, people)
+        groups = None if way.groups is None else tuple(map(tuple, way.groups))
+        variant = Variant(way.mechanism, variants([way.mechanism])[0].rule, groups, way.pivots)
+        errors.append(study_variant(study, variant, epsilon, ["pooled"])[0].mse)
+    return errors
 
 
-def _line(setting: Setting, rows: list[dict[str, Any]]) -> str:
-    attributes, size, users, epsilon = setting
-    schema, question = schema_of(attributes, size), Question(users, epsilon)
-    prior = prior_populations(schema)
-    expected = Adviser(schema, list(prior.values())).expect(question)
-    chosen = recommend(expected, question.max_pivot_guess)
-    cells = []
-    for mechanism in SHOWN:
-        stated = next(row for row in expected if row.mechanism == mechanism)
-        simulated = _mean([row["errors"][mechanism, stated.phase1_share] for row in rows if row["kind"] in prior])
-        cells.append(f"{stated.error / simulated**0.5:.2f}")
-    allowed = [(row.mechanism, row.phase1_share) for row in expected if row.pivot_guess <= question.max_pivot_guess]
-    by_kind = {}
-    for kind in LAWS:
-        mine = [row["errors"] for row in rows if row["kind"] == kind]
-        best = min(_mean([errors[campaign] for errors in mine]) for campaign in allowed)
-        by_kind[kind] = _mean([errors[chosen.mechanism, chosen.phase1_share] for errors in mine]) / best
-    worst = max(by_kind, key=lambda kind: by_kind[kind])
-    share = "" if chosen.phase1_share is None else f", {chosen.phase1_share:.0%}"
-    cells += [f"{_mean(list(by_kind.values())):.2f}", f"{worst}: {by_kind[worst]:.2f}"]
-    asked = f"{attributes}, {size}, {users:,}, {epsilon:g}"
-    return f"| {asked} | {chosen.mechanism}{share} | {' | '.join(cells)} |"
+def run_pairs(setting: Setting, runs: int, seed: int) -> list[tuple[str, float]]:
+    """The measured error of a cell over the expected one, for every campaign that carries pairs; even answers."""
+    sizes, people, epsilon = setting
+    schema, source, generator = schema_of(sizes), seeded(seed), np.random.default_rng(seed)
+    question = Question(people, epsilon, 1.0, pairs=True)
+    found = []
+    for row in Adviser(schema, [[]]).expect(question):
+        plan = design(schema, epsilon, **row.design.options)
+        squares = []
+        for _ in range(runs):
+            codes = np.column_stack([generator.integers(0, size, people) for size in sizes]).astype(code_type(sizes))
+            counts = count(plan, respond_many(plan, Records(schema, codes), source).codes)
+            own = []
+            for one in range(len(sizes)):
+                for two in range(one + 1, len(sizes)):
+                    table = joint_table([(plan, counts)], one, two)
+                    assert table is not None
+                    true = np.zeros(table.frequencies.shape)
+                    np.add.at(true, (codes[:, one], codes[:, two]), 1 / people)
+                    own.append(float(np.mean((table.frequencies - true) ** 2)))
+            squares.append(np.mean(own))
+        found.append((f"{row.design.mechanism}, {row.design.pivots}", float(np.mean(squares)) ** 0.5 / row.error))
+    return found
 
 
-def _mean(values: list[float]) -> float:
+def page(settings: Sequence[Setting], errors: Mapping[Setting, Floats], pairs: Sequence[tuple[str, float]]) -> str:
+    """The tables of docs/guide/choosing.md; `errors` has the mean over runs (population, campaign)."""
+    ratios: dict[str, list[float]] = {mechanism: [] for mechanism in (*MECHANISMS, "recommended")}
+    behind: dict[tuple[int, ...], list[float]] = {}
+    for setting in settings:
+        rows, chosen = advised(setting)
+        means = np.exp(np.log(errors[setting]).mean(axis=0) / 2)
+        for row, measured in zip(rows, means, strict=True):
+            ratios[row.design.mechanism].append(measured / row.error)
+        mine = means[rows.index(chosen)]
+        ratios["recommended"].append(mine / chosen.error)
+        best = min(m for row, m in zip(rows, means, strict=True) if row.pivot_guess <= MAX_PIVOT_GUESS)
+        behind.setdefault(setting[0], []).append(mine / best)
+    lines = ["| campaign | settings | measured ± / expected ±, mean | 5th to 95th percentile |", "|---|---|---|---|"]
+    for name, values in {**ratios, "two-way tables": [value for _, value in pairs]}.items():
+        low, high = np.percentile(values, [5, 95])
+        lines.append(f"| {name} | {len(values)} | {_mean(values):.2f} | {low:.2f} to {high:.2f} |")
+    lines += ["", "| labels of the questions | recommended ± / best ±, mean | worst of 5 |", "|---|---|---|"]
+    for sizes, values in behind.items():
+        words = f"{len(sizes)} × {sizes[0]}" if len(set(sizes)) == 1 else ", ".join(map(str, sizes))
+        lines.append(f"| {words} | {_mean(values):.2f} | {max(values):.2f} |")
+    everything = [value for values in behind.values() for value in values]
+    shares = ", ".join(f"{np.mean(np.array(everything) <= 1 + by):.0%} within {by:.0%}" for by in (0.05, 0.1, 0.15))
+    lines += ["", f"Of {len(everything)} recommendations {shares} of the best ±; the worst is {max(everything):.2f}."]
+    return "\n".join(lines).replace("% within", " % within").replace("% of", " % of").replace("%,", " %,")
+
+
+def _mean(values: Iterable[float]) -> float:
     """The geometric mean."""
-    return float(np.exp(np.mean(np.log(values))))
+    return float(np.exp(np.mean(np.log(list(values)))))
+
+
+def seconds(sizes: Sequence[int]) -> float:
+    """How long the command keeps one core busy, the start of Python included."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "schema.json"
+        attributes = [{"name": f"q{own}", "labels": [str(c) for c in range(size)]} for own, size in enumerate(sizes)]
+        path.write_text(json.dumps({"attributes": attributes}))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        words = ["advise", str(path), "--people", "10000", "--epsilon", "1", "--json"]
+        subprocess.run([sys.executable, "-m", "privtally", *words], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> int:
     """Simulate every setting and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=16, help="how often each is run with 48 labels; more with fewer")
-    parser.add_argument("--draws", type=int, default=3, help="how many populations of each kind are drawn")
+    parser.add_argument("--runs", type=int, default=1, help="how often each is run with 48 labels; more with fewer")
+    parser.add_argument("--draws", type=int, default=1, help="how many populations of each kind are drawn")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the table of accuracy.md there")
+    parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the tables of choosing.md there")
     options = parser.parse_args()
-    jobs = [
-        (setting, kind, place, options.runs, options.seed)
-        for setting in SETTINGS
-        for kind in LAWS
-        for place in range(options.draws)
-    ]
+    for sizes in SPEED:
+        words = f"{len(sizes)} questions, {sum(sizes):,} labels"
+        print(f"{words}: advise takes {seconds(sizes):.1f} s", file=sys.stderr)
+    cases = [(setting, kind, place) for setting in SETTINGS for kind in LAWS for place in range(options.draws)]
+    jobs = [(*case, options.runs, options.seed) for case in cases]
 
     def advance(done: int) -> None:
         print(f"\r{done} of {len(jobs)} populations", end="", file=sys.stderr, flush=True)
 
-    rows: list[dict[str, Any]] = run_jobs(run, jobs, options.workers, advance)
+    found: list[Any] = run_jobs(run, jobs, options.workers, advance)
     print(file=sys.stderr)
-    table = page(rows)
-    print(table)
+    errors: dict[Setting, Floats] = {}
+    for setting in SETTINGS:
+        errors[setting] = np.array([own for own, case in zip(found, cases, strict=True) if case[0] == setting])
+    pairs = [own for setting in PAIR_SETTINGS for own in run_pairs(setting, options.runs, options.seed)]
+    tables = page(SETTINGS, errors, pairs)
+    print(tables)
     if options.guide is not None:
-        rewrite(options.guide / "accuracy.md", "benchmarks/advice.py", table)
+        rewrite(options.guide / "choosing.md", "benchmarks/advice.py", tables)
     return 0
 
 

@@ -5,6 +5,8 @@ from typing import Literal, get_args
 
 MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
 MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
+MechanismChoice = Literal["auto", MechanismName]
+"""A mechanism, or the one that advice recommends."""
 
 Method = Literal["pooled", "unbiased", "paper"]
 METHODS: tuple[Method, ...] = get_args(Method)

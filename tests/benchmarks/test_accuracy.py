@@ -8,15 +8,15 @@ import pytest
 from benchmarks.accuracy import COMPARISONS, LIMITS, Cell, code_digest, name_at, ratio, read_study, run_cell
 
 from privtally.lab.advise import Expected
-from privtally.lab.offers import SHARES
+from privtally.lab.offers import SHARES, Design
 
 OPTIONS = argparse.Namespace(runs=6, confirm=18, settle=90, seed=1)
 
 
 def test_every_comparison_is_of_campaigns_that_are_run() -> None:
     advice = {
-        "advised": Expected("corr-rr", 0.2, 0.5, 0.1, (0.1,)),
-        "advised, pivot known": Expected("smp", None, 1.0, 0.1, (0.1,)),
+        "advised": Expected(Design("corr-rr", phase1_share=0.2), 0.5, 0.1, (0.1,)),
+        "advised, pivot known": Expected(Design("smp"), 1.0, 0.1, (0.1,)),
     }
     row = run_cell(Cell("SynA", "π/π", 2, 2, 0.5, 200, 1.0), 2, 1, advice)
     assert all(ratio(row, title) > 0 for title in COMPARISONS)

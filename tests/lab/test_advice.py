@@ -5,9 +5,17 @@ from pathlib import Path
 import pytest
 
 from privtally.errors import CampaignError
-from privtally.lab.advise import SECOND_PHASE, Adviser, Expected, at_best_share, recommend, smallest, worst_ratios
+from privtally.lab.advise import (
+    SECOND_PHASE,
+    Adviser,
+    Expected,
+    best_of_each,
+    choose,
+    smallest,
+    worst_ratios,
+)
 from privtally.lab.expectation import prior_populations
-from privtally.lab.offers import Question
+from privtally.lab.offers import Design, Question
 from privtally.names import MechanismName
 from privtally.plots.advice import draw_advice
 from tests.support import schema_of
@@ -20,29 +28,30 @@ def row(mechanism: MechanismName, *squares: float) -> Expected:
     for square in squares:
         mean *= square
     share = 0.1 if mechanism == "corr-rr" else None
-    return Expected(mechanism, share, GUESSES[mechanism], mean ** (0.5 / len(squares)), squares)
+    design = Design(mechanism, phase1_share=share)
+    return Expected(design, GUESSES[mechanism], mean ** (0.5 / len(squares)), squares)
 
 
 def test_what_names_the_pivot_is_left_out_unless_it_may_be_known() -> None:
     rows = [row("smp", 0.1, 0.1), row("spl", 0.4, 0.4), row("rs-fd", 0.5, 0.3), row("corr-rr", 0.2, 0.2)]
-    assert recommend(rows, 1).mechanism == "smp"
-    assert recommend(rows, 0.5).mechanism == "corr-rr"
-    assert recommend(rows, 0.3).mechanism == "rs-fd"
-    assert recommend(rows, 0.01).mechanism == "rs-fd"
+    assert choose(rows, 1).design.mechanism == "smp"
+    assert choose(rows, 0.5).design.mechanism == "corr-rr"
+    assert choose(rows, 0.3).design.mechanism == "rs-fd"
+    assert choose(rows, 0.01).design.mechanism == "rs-fd"
 
 
 def test_never_far_behind_is_better_than_better_on_average() -> None:
     rows = [row("spl", 0.1, 0.3), row("rs-fd", 0.15, 0.21)]
     assert rows[0].error < rows[1].error
-    assert recommend(rows, 0.5).mechanism == "spl"
-    assert recommend([*rows, row("corr-rr", 0.11, 0.18)], 0.5).mechanism == "corr-rr"
-    assert recommend([row("spl", 0.1, 0.4), rows[1]], 0.5).mechanism == "rs-fd"
+    assert choose(rows, 0.5).design.mechanism == "spl"
+    assert choose([*rows, row("corr-rr", 0.11, 0.18)], 0.5).design.mechanism == "corr-rr"
+    assert choose([row("spl", 0.1, 0.4), rows[1]], 0.5).design.mechanism == "rs-fd"
 
 
 def test_a_second_phase_must_earn_its_trouble() -> None:
     rows = [row("spl", 0.3, 0.3), row("corr-rr", 0.295, 0.295)]
-    assert recommend(rows, 0.5).mechanism == "spl"
-    assert recommend([rows[0], row("corr-rr", 0.2, 0.2)], 0.5).mechanism == "corr-rr"
+    assert choose(rows, 0.5).design.mechanism == "spl"
+    assert choose([rows[0], row("corr-rr", 0.2, 0.2)], 0.5).design.mechanism == "corr-rr"
 
 
 def test_how_far_behind_is_where_it_is_most_behind() -> None:
@@ -52,7 +61,7 @@ def test_how_far_behind_is_where_it_is_most_behind() -> None:
 
 def test_a_mechanism_is_shown_once_where_it_is_best() -> None:
     rows = [row("corr-rr", 0.3), row("spl", 0.25), row("corr-rr", 0.2)]
-    assert [(each.mechanism, each.by_population) for each in at_best_share(rows)] == [
+    assert [(each.design.mechanism, each.by_population) for each in best_of_each(rows)] == [
         ("corr-rr", (0.2,)),
         ("spl", (0.25,)),
     ]
@@ -91,8 +100,8 @@ def test_where_the_pivot_may_be_known_saying_it_is_as_good_as_anything() -> None
         for users in (200, 20_000):
             for epsilon in (0.1, 1.0, 6.0):
                 rows = adviser(*sizes).expect(Question(users, epsilon, 1.0))
-                chosen = recommend(rows, 1.0)
-                smp = next(each for each in rows if each.mechanism == "smp")
+                chosen = choose(rows, 1.0)
+                smp = next(each for each in rows if each.design.mechanism == "smp")
                 behind = [a / b for a, b in zip(chosen.by_population, smp.by_population, strict=True)]
                 assert max(behind) <= 1 + 1e-9
 

@@ -31,12 +31,12 @@ def some_people(sizes: tuple[int, ...], seed: int = 5) -> Records:
     return Records(schema_of(sizes), np.column_stack(columns).astype(np.uint8))
 
 
-def root_error(offer: Offer, population: Population, people: int) -> float:
-    return math.sqrt(min(expected_error(noise, population, people) for noise in offer.noises))
+def root_error(offer: Offer, population: Population) -> float:
+    return math.sqrt(offer.square(population))
 
 
 def offer_of(mechanism: MechanismName, sizes: tuple[int, ...], question: Question) -> Offer:
-    return next(offer for offer in offers(schema_of(sizes), question) if offer.mechanism == mechanism)
+    return next(offer for offer in offers(schema_of(sizes), question) if offer.design.mechanism == mechanism)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_errors_are_those_of_simulated_campaigns(
     people = some_people(sizes)
     population = pilot_population(people)
     offer = offer_of(mechanism, sizes, Question(USERS, epsilon))
-    study = Study(people, offer.phase1_share or 0.1, 100, 1, USERS)
+    study = Study(people, offer.design.phase1_share or 0.1, 100, 1, USERS)
     simulated = math.sqrt(study_variant(study, variants([mechanism])[0], epsilon, ["pooled"])[0].mse)
     half = offer_of(mechanism, sizes, Question(USERS // 2, epsilon))
-    assert root_error(offer, population, USERS) == pytest.approx(simulated, rel=0.15)
-    assert root_error(half, population, USERS // 2) > 1.15 * simulated
+    assert root_error(offer, population) == pytest.approx(simulated, rel=0.15)
+    assert root_error(half, population) > 1.15 * simulated
 
 
 @pytest.mark.parametrize("directions", [10, 30, 100])
@@ -91,10 +91,10 @@ def test_more_people_and_a_larger_budget_never_hurt_unlike_attributes(mechanism:
     sizes = (4, 4, 4)
     unlike = prior_populations(schema_of(sizes))["unlike"]
     for questions in (
-        [Question(users, 1.0) for users in (100, 1_000, 10_000, 10**9)],
+        [Question(people, 1.0) for people in (100, 1_000, 10_000, 10**9)],
         [Question(1_000, epsilon) for epsilon in (0.01, 0.1, 1.0, 10.0)],
     ):
-        errors = [root_error(offer_of(mechanism, sizes, each), unlike, each.users) for each in questions]
+        errors = [root_error(offer_of(mechanism, sizes, each), unlike) for each in questions]
         assert errors == sorted(errors, reverse=True)
         assert errors[-1] < 0.5 * errors[0]
 
@@ -127,6 +127,17 @@ def test_attributes_with_the_same_labels_are_a_group() -> None:
 def test_what_attributes_share_is_counted_once() -> None:
     """Noise that all attributes share and no noise of their own: only what they have in common is uncertain."""
     population = [Group((0, 1), 3, together=1e6, apart=0.0)]
-    both = expected_error(Noise([0.0, 0.0], common=0.01), population, 10**12)
+    both = expected_error(Noise([0.0, 0.0], common=[((0, 1), 0.01)]), population, 10**12)
     # Two directions of variance 2 · 0.01, over three labels and two attributes.
     assert both == pytest.approx(2 * 0.02 / 3 / 2, rel=1e-3)
+
+
+def test_noise_that_two_groups_share_is_in_their_sum_and_in_their_difference() -> None:
+    """Attributes 0 and 1 share noise, 2 and 3 share other noise; next to the covariance written out."""
+    noise = Noise([0.1, 0.1, 0.2, 0.2], common=[((0, 1), 0.3), ((2, 3), 0.5)])
+    covariance = np.diag([0.1, 0.1, 0.2, 0.2])
+    covariance[:2, :2] += 0.3
+    covariance[2:, 2:] += 0.5
+    together, apart = noise.of(Group((0, 1, 2, 3), 3, 0.0, 0.0))
+    assert together == pytest.approx(covariance.sum() / 4)
+    assert apart == pytest.approx((np.trace(covariance) - covariance.sum() / 4) / 3)

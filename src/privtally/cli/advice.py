@@ -1,12 +1,14 @@
 """advise: which campaign to run."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
+from privtally.cli.auto import HALF_WIDTH, in_words, layout, number, percent, points
 from privtally.cli.console import out, print_json, read_answers, write_picture
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, SchemaOption, check_users
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, check_people
 from privtally.errors import CampaignError
 from privtally.names import MAX_PIVOT_GUESS
 
@@ -16,28 +18,32 @@ if TYPE_CHECKING:
 
 
 def advise(
-    schema: SchemaOption,
-    users: Annotated[int, Option(help="How many people will be asked.", callback=check_users)],
+    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
+    people: Annotated[int, Option(help="How many people will be asked.", callback=check_people)],
     epsilon: EpsilonOption,
+    pairs: Annotated[bool, Option("--pairs", help="Two-way tables are wanted: which answers go together.")] = False,
     pilot: Annotated[Path | None, Option(help="Answers like those expected; a stated prior if not given.")] = None,
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
-    want_error: Annotated[float | None, Option(help="Say how many people or which budget this error needs.")] = None,
-    plot: Annotated[Path | None, Option(help="Also draw errors against the budget and the pivot's secrecy.")] = None,
+    within: Annotated[
+        float | None, Option(help="Say how many people, or which budget, ± so many percentage points take.")
+    ] = None,
+    plot: Annotated[
+        Path | None, Option(help="Also draw ± against the budget, and against guesses of the question used.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Recommend a campaign: what error to expect of every mechanism, and what a wanted error would take."""
-    from privtally.documents.plan import check_epsilon
+    """Recommend a campaign before anybody is asked: ± how many percentage points to expect, of it and of others."""
     from privtally.files import read_schema
-    from privtally.lab.advise import Adviser, at_best_share, recommend
+    from privtally.lab.advise import POINTS, Adviser, best_of_each, check_question, choose
     from privtally.lab.expectation import PRIOR, pilot_population, prior_populations
     from privtally.lab.offers import Question
     from privtally.plots.advice import draw_advice
     from privtally.plots.estimate import check_picture_path
 
-    check_epsilon(epsilon)
-    for option, value in (("--max-pivot-guess", max_pivot_guess), ("--want-error", want_error)):
-        if value is not None and not 0 < value <= 1:
-            raise CampaignError(f"{option} must be above 0 and at most 1, got {value}")
+    question = Question(people, epsilon, max_pivot_guess, pairs)
+    check_question(question)
+    if within is not None and not 0 < within <= 100:
+        raise CampaignError(f"--within must be above 0 and at most 100 percentage points, got {within}")
     if plot is not None:
         check_picture_path(plot)
     the_schema = read_schema(schema)
@@ -46,53 +52,53 @@ def advise(
     else:
         populations = [pilot_population(read_answers(pilot, the_schema))]
     adviser = Adviser(the_schema, populations)
-    question = Question(users, epsilon, max_pivot_guess)
     rows = adviser.expect(question)
-    chosen, rows = recommend(rows, max_pivot_guess), at_best_share(rows)
+    chosen, rows = choose(rows, max_pivot_guess), best_of_each(rows)
+    sentences = list(_sentences(chosen, rows, pairs=pairs))
     result: dict[str, Any] = {
-        "recommendation": _sentence(chosen, rows),
-        "mechanism": chosen.mechanism,
-        "method": "pooled",
-        "phase1_share": chosen.phase1_share,
-        "expected_error": chosen.error,
+        "recommendation": " ".join(sentences),
+        **chosen.body(),
+        "method": "unbiased" if pairs else "pooled",
+        "goal": "pairs" if pairs else "frequencies",
         "expected": [row.body() for row in rows],
-        "prior": PRIOR if pilot is None else "the pilot data",
+        "prior": "all answers equally frequent" if pairs else PRIOR if pilot is None else "the pilot data",
     }
-    if want_error is not None:
-        people, budget = adviser.people_for(want_error, question), adviser.budget_for(want_error, question)
-        result["wanted"] = {"error": want_error, "users": people, "epsilon": budget}
+    if within is not None:
+        needed, budget = adviser.people_for(within / POINTS, question), adviser.budget_for(within / POINTS, question)
+        result["wanted"] = {"percentage_points": within, "people": needed, "epsilon": budget}
     if plot is not None:
         write_picture(draw_advice(adviser.by_budget(question), adviser.by_secrecy(question), epsilon), plot)
     if json:
         print_json(result)
         return
-    _print_expected(rows)
-    out.print(f"Populations: {result['prior']}.")
-    out.print(result["recommendation"])
-    if want_error is not None:
+    for sentence in sentences:
+        out.print(sentence)
+    if within is not None:
         out.print(_say_needed(question, result["wanted"]))
+    out.print(HALF_WIDTH)
+    _print_expected(rows)
+    out.print("Guessed: how often somebody who sees a report can guess which question was used.")
+    if pilot is None and not pairs:
+        out.print("Averages over questions that are answered alike, similarly and differently.")
 
 
-def _sentence(chosen: "Expected", rows: "list[Expected]") -> str:
-    share = "" if chosen.phase1_share is None else f" with {chosen.phase1_share:.0%} of the people in Phase I"
-    text = f"Run {chosen.mechanism}{share}: expect an error of {chosen.error:.4f}"
+def _sentences(chosen: "Expected", rows: "list[Expected]", *, pairs: bool) -> Iterator[str]:
+    what = "a cell of a two-way table" if pairs else "the share of an answer"
+    yield f"Run {in_words(chosen.design)}."
+    yield f"Expect {points(chosen.points)} for {what}."
     known = min((row for row in rows if row.pivot_guess == 1), key=lambda row: row.error, default=chosen)
-    if chosen.pivot_guess < 1 and known is not chosen:
-        ratio = (chosen.error / known.error) ** 2
-        cost = "nothing" if ratio <= 1 else f"about {ratio:.1f} times the people"
-        text += f"; {known.mechanism}, which says which answer it gives, would have {known.error:.4f}: "
-        text += f"hiding it costs {cost}"
-    return text + "."
+    if chosen.pivot_guess < 1 and known.error < chosen.error:
+        yield f"{points(known.points)} if anybody may know which question was used: {in_words(known.design)}."
 
 
 def _print_expected(rows: "list[Expected]") -> None:
     from rich.table import Column, Table
 
-    numbers = (Column(name, justify="right") for name in ("Phase I", "error"))
-    table = Table("mechanism", *numbers, title="Expected error of a frequency (root of the mean square)")
+    numbers = (Column(name, justify="right") for name in ("first phase", "expect", "guessed at most"))
+    table = Table("campaign", *numbers)
     for row in rows:
-        share = "" if row.phase1_share is None else f"{row.phase1_share:.0%}"
-        table.add_row(row.mechanism, share, f"{row.error:.4f}")
+        share = "" if row.design.phase1_share is None else percent(row.design.phase1_share)
+        table.add_row(layout(row.design), share, f"± {number(row.points)} points", percent(row.pivot_guess))
     out.print(table)
 
 
@@ -100,13 +106,12 @@ def _say_needed(question: "Question", wanted: dict[str, Any]) -> str:
     from privtally.documents.plan import SMALLEST_EPSILON
     from privtally.lab.advise import MOST_EPSILON, MOST_PEOPLE
 
-    users, epsilon = wanted["users"], wanted["epsilon"]
-    people = "more than" if users is None else "no more than" if users == 1 else "about"
-    many = MOST_PEOPLE if users is None else users
-    text = f"An error of {wanted['error']:g} takes {people} {many:,} {'person' if many == 1 else 'people'} "
-    text += f"at ε = {question.epsilon:g}; with {question.users:,} people it takes "
-    if epsilon is None:
-        return f"{text}more than ε = {MOST_EPSILON:g}."
+    people, epsilon = wanted["people"], wanted["epsilon"]
+    about = "more than" if people is None else "no more than" if people == 1 else "about"
+    many = MOST_PEOPLE if people is None else people
+    text = f"± {wanted['percentage_points']:g} points take {about} {many:,} {'person' if many == 1 else 'people'} "
+    text += f"at ε = {question.epsilon:g}, or "
     if epsilon == SMALLEST_EPSILON:
-        return f"{text}no answers at all: to take all labels for equally frequent is as good."
-    return f"{text}about ε = {epsilon:g}."
+        return f"{text}no answers at all: to take all answers for equally frequent is as good."
+    budget = f"more than ε = {MOST_EPSILON:g}" if epsilon is None else f"ε = {epsilon:g}"
+    return f"{text}{budget} with {question.people:,} people."

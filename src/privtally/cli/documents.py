@@ -11,22 +11,30 @@ from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import (
     BoundOption,
     EpsilonOption,
+    GuessOption,
     JsonFlag,
-    MechanismOption,
     ObserverOption,
     PhaseOption,
     RuleOption,
+    check_people,
 )
+from privtally.errors import CampaignError
+from privtally.names import MAX_PIVOT_GUESS
 
 if TYPE_CHECKING:
     from privtally.documents.plan import Plan
 
 
 def design(
+    context: typer.Context,
     schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
     epsilon: EpsilonOption,
-    mechanism: MechanismOption,
     output: Annotated[Path, Option("--output", "-o", help="Where the plan goes.")],
+    mechanism: options.ChoiceOption = "auto",
+    people: Annotated[
+        int | None, Option(help="How many people will be asked in all, for --mechanism auto.", callback=check_people)
+    ] = None,
+    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
@@ -34,6 +42,7 @@ def design(
     json: JsonFlag = False,
 ) -> None:
     """Write the first phase's plan of a campaign."""
+    from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
     from privtally.files import check_output, read_schema
@@ -41,8 +50,16 @@ def design(
 
     check_output(output, [schema])
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
-    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
-    plan = design(the_schema, epsilon, mechanism, answers=answers, groups=named, pivots=pivots)
+    if mechanism == "auto":
+        options.refuse_without_effect(context, ["groups", "pivots"], options.AUTO)
+        if people is None:
+            raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
+        chosen = recommended(the_schema, epsilon, people, max_pivot_guess).options
+    else:
+        options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
+        named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        chosen = {"mechanism": mechanism, "groups": named, "pivots": pivots}
+    plan = design(the_schema, epsilon, answers=answers, **chosen)
     _write_plan(plan, output, json=json)
 
 

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from privtally.cli import options
 from privtally.cli.console import announce, err, out, print_json, progress, read_answers, write_picture
 from privtally.errors import CampaignError, DocumentError, PrivtallyError
-from privtally.names import MECHANISMS, MechanismName
+from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, MechanismName
 
 if TYPE_CHECKING:
     from privtally.lab.compare import Comparison
@@ -76,10 +76,18 @@ def compare(
     schema: options.SchemaOption,
     epsilon: Annotated[str, Option("--epsilon", "-e", help="Budgets, separated by commas.")],
     phase1_share: options.ShareOption = 0.1,
-    users: Annotated[
+    people: Annotated[
         int | None,
-        Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_users),
+        Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_people),
     ] = None,
+    groups: Annotated[
+        str | None,
+        Option(metavar="A,B;C,D", help="Compare in these groups as well; auto chooses them for each mechanism."),
+    ] = None,
+    pivots: Annotated[
+        int, Option(help="Compare smp with so many questions a report as well.", callback=options.within(1, 3))
+    ] = 1,
+    max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
     runs: options.RunsOption = 200,
     mechanisms: Annotated[
         str | None, Option(help="Mechanisms, separated by commas; all that fit if not given.")
@@ -93,10 +101,11 @@ def compare(
     json: options.JsonFlag = False,
 ) -> None:
     """Compare every mechanism and method on public or pilot data of one's own."""
-    from privtally.documents.plan import check_epsilon
+    from privtally.cli.groups import read_groups
+    from privtally.documents.plan import check_epsilon, design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
-    from privtally.lab.variants import variants
+    from privtally.lab.variants import chosen_groups, extended, variants
     from privtally.plots.comparison import draw_comparison
     from privtally.plots.estimate import check_picture_path
 
@@ -110,7 +119,14 @@ def compare(
         check_epsilon(budget)
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
     wanted = _chosen("--mechanisms", mechanisms, MECHANISMS)
-    study = lab.Study(read_answers(data, read_schema(schema)), phase1_share, runs, seed, users)
+    if not 0 < max_pivot_guess <= 1:
+        raise CampaignError(f"--max-pivot-guess must be above 0 and at most 1, got {max_pivot_guess}")
+    the_schema = read_schema(schema)
+    named = None
+    if groups != "auto" and (read := read_groups(groups, the_schema, budgets[0], MECHANISMS[0], 1)) is not None:
+        named = tuple(map(tuple, read))
+        design(the_schema, budgets[0], "smp", groups=named)  # takes any groups, and refuses names that are none
+    study = lab.Study(read_answers(data, the_schema), phase1_share, runs, seed, people, max_pivot_guess)
     the_mechanisms: list[MechanismName] = []
     for mechanism in (mechanism for mechanism in MECHANISMS if mechanism in wanted):
         try:
@@ -122,9 +138,13 @@ def compare(
             err.print(f"Left out {mechanism}: {refusal}.")
     if not the_mechanisms:
         raise CampaignError("no mechanism can ask these people these questions")
-    chosen = variants(the_mechanisms)
-    with progress("Comparing", len(chosen) * len(budgets)) as advance:
-        rows = lab.compare(study, chosen, budgets, the_methods, workers=workers or os.cpu_count() or 1, advance=advance)
+    chosen = []
+    for budget in budgets:
+        for variant in variants(the_mechanisms):
+            own = chosen_groups(the_schema, budget, variant.mechanism) if groups == "auto" else named
+            chosen += [(each, budget) for each in (variant, *extended(the_schema, budget, variant, own, pivots))]
+    with progress("Comparing", len(chosen)) as advance:
+        rows = lab.compare(study, chosen, the_methods, workers=workers or os.cpu_count() or 1, advance=advance)
     table = [row.body() for row in rows]
     if plot is not None:
         write_picture(draw_comparison(table), plot)
@@ -139,14 +159,23 @@ def compare(
 def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
     from rich.table import Column, Table
 
-    out.print(f"{people:,} people, {runs} runs; mean squared error of a frequency, the best first.")
-    numbers = (Column(name, justify="right") for name in ("mse", "± s.e."))
-    table = Table("ε", "mechanism", "rule", "method", *numbers)
+    from privtally.cli.auto import HALF_WIDTH, layout, number
+    from privtally.lab.advise import POINTS
+    from privtally.lab.offers import Design
+
+    out.print(f"{people:,} people, {runs} runs; ± percentage points of a frequency, the best first.")
+    out.print(HALF_WIDTH)
+    numbers = (Column(name, justify="right") for name in ("measured", "s.e.", "expected"))
+    table = Table("ε", "campaign", "method", *numbers)
     for place, row in enumerate(rows):
         if place and rows[place - 1].epsilon != row.epsilon:
             table.add_section()
-        error = "" if row.standard_error is None else f"{row.standard_error:.1e}"
-        table.add_row(f"{row.epsilon:g}", row.mechanism, row.rule or "", row.method, f"{row.mse:.2e}", error)
+        error = (
+            "" if row.standard_error is None or not row.mse else number(row.points * row.standard_error / row.mse / 2)
+        )
+        expected = "" if row.expected_mse is None else f"{POINTS * row.expected_mse**0.5:.3g}"
+        campaign = layout(Design(row.mechanism, row.groups, row.pivots)) + (f", {row.rule}" if row.rule else "")
+        table.add_row(f"{row.epsilon:g}", campaign, row.method, f"{row.points:.3g}", error, expected)
     out.print(table)
 
 

@@ -10,7 +10,16 @@ from typer import Argument, Option
 from typer.core import TyperCommand
 
 from privtally.errors import CampaignError, DocumentError
-from privtally.names import LEARNED_WITH, RULES_WITH_BOUND, LearningOption, MechanismName, Method, Observer, Rule
+from privtally.names import (
+    LEARNED_WITH,
+    RULES_WITH_BOUND,
+    LearningOption,
+    MechanismChoice,
+    MechanismName,
+    Method,
+    Observer,
+    Rule,
+)
 
 DataArgument = Annotated[
     Path, Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input.")
@@ -28,6 +37,9 @@ CoarsenFlag = Annotated[
 EpsilonOption = Annotated[float, Option("--epsilon", "-e", help="The privacy budget of each participant.")]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
 MechanismOption = Annotated[MechanismName, Option("--mechanism", "-m", help="How answers become private.")]
+ChoiceOption = Annotated[
+    MechanismChoice, Option("--mechanism", "-m", help="How answers become private; auto takes what advise recommends.")
+]
 MethodOption = Annotated[Method, Option(help="How counts become frequencies.")]
 PlanOption = Annotated[Path, Option("--plan", "-p", help="The plan that is answered.")]
 RuleOption = Annotated[Rule, Option(help="How corr-rr chooses its copy probabilities.")]
@@ -62,10 +74,14 @@ RunsOption = Annotated[int, Option(help="How many times every campaign is simula
 SchemaOption = Annotated[Path, Option("--schema", "-s", help="A schema in .toml or .json.")]
 SeedOption = Annotated[int, Option(help="The same seed gives the same numbers.")]
 ShareOption = Annotated[float, Option(help="The share of people who are asked in Phase I.")]
-check_users = within(1, 10**12)
+check_people = within(1, 10**12)
 WorkersOption = Annotated[
     int, Option(help="How many processes share the work; 0 for one a core.", callback=within(0, 1_024))
 ]
+
+
+AUTO = "with --mechanism auto, which chooses"
+"""Why options of a mechanism are refused where none is named."""
 
 
 def refuse_without_effect(context: typer.Context, options: Iterable[str], reason: str) -> None:

@@ -9,6 +9,7 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
 from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, MethodOption
+from privtally.names import MAX_PIVOT_GUESS
 
 
 def run(
@@ -16,8 +17,8 @@ def run(
     data: options.DataArgument,
     schema: options.SchemaOption,
     epsilon: EpsilonOption,
-    mechanism: MechanismOption,
     output: Annotated[Path, Option("--output", "-o", help="A new directory for every document of the job.")],
+    mechanism: options.ChoiceOption = "auto",
     phase1_share: options.ShareOption = 0.1,
     rule: options.RuleOption = "robust",
     max_pivot_guess: options.BoundOption = None,
@@ -30,31 +31,39 @@ def run(
 ) -> None:
     """Do the whole job on one file: both phases, every document left in a directory."""
     from privtally.cli import words
+    from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
-    from privtally.documents.plan import design
+    from privtally.documents.plan import check_epsilon, design
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
+    from privtally.lab.offers import Design
     from privtally.mechanisms.coarsen import coarsened
 
-    options.check_learning(context, mechanism, rule)
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
-    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
-    design(the_schema, epsilon, mechanism, groups=named, pivots=pivots)  # refuses before the data is read
+    chosen = None
+    if mechanism == "auto":
+        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "rule"], options.AUTO)
+        check_epsilon(epsilon)
+    else:
+        options.check_learning(context, mechanism, rule)
+        named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        chosen = Design(mechanism, named, pivots, phase1_share)
+        design(the_schema, epsilon, **chosen.options)  # refuses before the data is read
     with write_whole_directory(output) as directory:
         records = read_answers(data, the_schema)
+        bound = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
+        chosen = chosen or recommended(the_schema, epsilon, len(records), bound)
         with err.status("Privatising and counting"):
             job = run_campaign(
                 records,
                 epsilon,
-                mechanism,
-                Stream.from_system(),
-                phase1_share=phase1_share,
+                source=Stream.from_system(),
+                phase1_share=chosen.phase1_share or phase1_share,
                 rule=rule,
                 max_pivot_guess=max_pivot_guess,
                 observer=observer,
-                groups=named,
-                pivots=pivots,
+                **chosen.options,
             )
             result = job.estimate(method)
         with progress("Writing", len(records)) as advance:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON
+from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
 from privtally.errors import CampaignError
-from privtally.lab.expectation import Population, expected_error
-from privtally.lab.offers import Question, offers
-from privtally.names import MechanismName
+from privtally.lab.expectation import Population, prior_populations
+from privtally.lab.offers import Design, Question, offers
+from privtally.names import MAX_PIVOT_GUESS
 from privtally.plots.advice import Curves
 from privtally.schema import Schema
 
@@ -27,21 +27,28 @@ MOST_PEOPLE, MOST_EPSILON = 10**12, LARGEST_EPSILON
 """How many people, and how large a budget, are tried to reach a wanted error."""
 NO_ERROR = 1e-24
 """Logarithms need more than 0."""
+POINTS = 196.0
+"""Half the width of a 95 % interval in percentage points, for a standard error of 1."""
 
 
 @dataclass(frozen=True)
 class Expected:
     """The error that a campaign is expected to have: the root of the mean square."""
 
-    mechanism: MechanismName
-    phase1_share: float | None
+    design: Design
     pivot_guess: float
     error: float
     by_population: tuple[float, ...]
     """The mean square in each population."""
 
+    @property
+    def points(self) -> float:
+        """Half the width of a 95 % interval, in percentage points."""
+        return POINTS * self.error
+
     def body(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "by_population"}
+        own = {"pivot_guess": self.pivot_guess, "error": self.error, "percentage_points": self.points}
+        return {**asdict(self.design), **own}
 
 
 @dataclass(frozen=True)
@@ -55,22 +62,21 @@ class Adviser:
         """What every campaign is expected to score, the best first."""
         rows = []
         for offer in offers(self.schema, question):
-            squares = tuple(
-                max(min(expected_error(noise, population, question.users) for noise in offer.noises), NO_ERROR)
-                for population in self.populations
-            )
+            squares = tuple(max(offer.square(population), NO_ERROR) for population in self.populations)
             error = math.exp(sum(map(math.log, squares)) / len(squares) / 2)
-            rows.append(Expected(offer.mechanism, offer.phase1_share, offer.pivot_guess, error, squares))
+            rows.append(Expected(offer.design, offer.pivot_guess, error, squares))
         if not rows:
+            if question.pairs:
+                raise CampaignError("no campaign says which answers to these questions go together; there must be two")
             raise CampaignError("no mechanism can ask these people these questions")
         return sorted(rows, key=lambda row: row.error)
 
     def recommend(self, question: Question) -> Expected:
-        return recommend(self.expect(question), question.max_pivot_guess)
+        return choose(self.expect(question), question.max_pivot_guess)
 
     def people_for(self, wanted: float, question: Question) -> int | None:
         """How many people a wanted error takes, with the campaign that is best for so many; None if too many."""
-        found = self._smallest(wanted, lambda users: replace(question, users=round(users)), 1, MOST_PEOPLE)
+        found = self._smallest(wanted, lambda people: replace(question, people=round(people)), 1, MOST_PEOPLE)
         return None if found is None else round(found)
 
     def budget_for(self, wanted: float, question: Question) -> float | None:
@@ -81,33 +87,59 @@ class Adviser:
         return smallest(lambda value: self.recommend(ask(value)).error <= wanted, least, most)
 
     def by_budget(self, question: Question) -> Curves:
-        """Every mechanism's error around the budget that was asked about."""
+        """Every mechanism's ± in percentage points around the budget that was asked about."""
         budgets = {min(max(question.epsilon * factor, SMALLEST_EPSILON), LARGEST_EPSILON) for factor in BUDGET_FACTORS}
         return self._curves((budget, replace(question, epsilon=budget)) for budget in sorted(budgets))
 
     def by_secrecy(self, question: Question) -> Curves:
-        """Every mechanism's error against how often an observer names the pivot."""
+        """Every mechanism's ± against how often an observer names the pivot."""
         least = 1 / len(self.schema.attributes)
         guesses = sorted({max(guess, least) for guess in GUESSES})
         return self._curves((None, replace(question, max_pivot_guess=guess)) for guess in guesses)
 
     def _curves(self, questions: Iterable[tuple[float | None, Question]]) -> Curves:
-        """Every mechanism's error at each x, which is its pivot guess if not given."""
+        """Every mechanism's ± at each x, which is its pivot guess if not given."""
         points: dict[str, dict[float, float]] = {}
         for x, question in questions:
-            for row in at_best_share(self.expect(question)):
-                points.setdefault(row.mechanism, {})[x or row.pivot_guess] = row.error
+            for row in best_of_each(self.expect(question)):
+                points.setdefault(row.design.mechanism, {})[x or row.pivot_guess] = row.points
         return {mechanism: list(errors.items()) for mechanism, errors in points.items()}
 
 
-def recommend(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
+def recommend(
+    schema: Schema,
+    epsilon: float,
+    people: int,
+    *,
+    max_pivot_guess: float = MAX_PIVOT_GUESS,
+    pairs: bool = False,
+) -> Expected:
+    """The campaign to run with so many people if nothing is known about their answers, and the error to expect of it.
+
+    `design(schema, epsilon, **recommend(…).design.options)` is its first plan.
+    """
+    question = Question(people, epsilon, max_pivot_guess, pairs)
+    check_question(question)
+    return Adviser(schema, list(prior_populations(schema).values())).recommend(question)
+
+
+def check_question(question: Question) -> None:
+    """Refuse what nobody can be asked."""
+    check_epsilon(question.epsilon)
+    if not 1 <= question.people <= MOST_PEOPLE:
+        raise CampaignError(f"the number of people must be between 1 and {MOST_PEOPLE:,}, got {question.people}")
+    if not 0 < question.max_pivot_guess <= 1:
+        raise CampaignError(f"max_pivot_guess must be above 0 and at most 1, got {question.max_pivot_guess}")
+
+
+def choose(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
     """The campaign that keeps the pivot as secret as was asked for and is least behind the best such campaign in the
     population where it is most behind. A second phase must earn its trouble.
     """
     # Whoever guesses blindly is right once in d times; no campaign can have less.
     secret = max(max_pivot_guess, min(row.pivot_guess for row in rows))
     allowed = [row for row in rows if row.pivot_guess <= secret]
-    trouble = [1.0 if row.phase1_share is None else SECOND_PHASE for row in allowed]
+    trouble = [1.0 if row.design.phase1_share is None else SECOND_PHASE for row in allowed]
     behind = np.multiply(trouble, worst_ratios(allowed))
     return allowed[int(np.argmin(behind))]
 
@@ -119,11 +151,11 @@ def worst_ratios(rows: Sequence[Expected]) -> list[float]:
     return ratios
 
 
-def at_best_share(rows: Sequence[Expected]) -> list[Expected]:
+def best_of_each(rows: Sequence[Expected]) -> list[Expected]:
     """Every mechanism once, the best first."""
     best: dict[str, Expected] = {}
     for row in sorted(rows, key=lambda row: row.error):
-        best.setdefault(row.mechanism, row)
+        best.setdefault(row.design.mechanism, row)
     return list(best.values())
 
 

@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,16 @@ from privtally.documents.sub_reports import SubReports, add_up, distinct
 from privtally.errors import CampaignError, EstimateError
 from privtally.exact.arrays import Floats
 from privtally.exact.source import Source
+from privtally.lab.advise import POINTS
+from privtally.lab.expectation import Population, pilot_population
+from privtally.lab.offers import Design, Question, offer_of
 from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import simulate
-from privtally.lab.variants import Variant
+from privtally.lab.variants import Names, Variant
 from privtally.mechanisms import NAMED
-from privtally.names import METHODS, RULES, MechanismName, Method, Rule
+from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
 
@@ -53,11 +57,21 @@ class Comparison:
     epsilon: float
     mse: float
     standard_error: float | None
+    groups: Names | None = None
+    pivots: int = 1
+    expected_mse: float | None = None
+    """What `advise` expects where the answers are those of the table, for the default method and rule."""
     without_answer: int = 0
     """Runs whose reports could not be estimated from, scored as if every label were equally likely."""
 
+    @property
+    def points(self) -> float:
+        """Half the width of a 95 % interval, in percentage points."""
+        return POINTS * math.sqrt(self.mse)
+
     def body(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "without_answer"}
+        body = {name: value for name, value in asdict(self).items() if name != "without_answer"}
+        return {**body, "percentage_points": self.points}
 
 
 @dataclass(frozen=True)
@@ -69,10 +83,16 @@ class Study:
     runs: int
     seed: int
     users: int | None = None
+    max_pivot_guess: float = MAX_PIVOT_GUESS
 
     @property
     def people(self) -> int:
         return self.users or len(self.records)
+
+    @cached_property
+    def population(self) -> Population:
+        """The population that answers as these people do."""
+        return pilot_population(self.records)
 
 
 def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> None:
@@ -96,15 +116,14 @@ def _exactly(schema: Schema) -> bool:
 
 def compare(
     study: Study,
-    chosen: Sequence[Variant],
-    epsilons: Sequence[float],
+    chosen: Sequence[tuple[Variant, float]],
     methods: Sequence[str],
     *,
     workers: int,
     advance: Callable[[int], None],
 ) -> list[Comparison]:
-    """Every variant under every method at every budget, the best first; the seed alone decides every number."""
-    jobs = [(study, variant, epsilon, tuple(methods)) for epsilon in epsilons for variant in chosen]
+    """Every variant with its budget under every method, the best first; the seed alone decides every number."""
+    jobs = [(study, variant, epsilon, tuple(methods)) for variant, epsilon in chosen]
     rows = [row for rows in run_jobs(study_variant, jobs, workers, advance) for row in rows]
     return sorted(rows, key=lambda row: (row.epsilon, row.mse))
 
@@ -125,9 +144,29 @@ def study_variant(study: Study, variant: Variant, epsilon: float, methods: Seque
                 frequencies = [project_to_simplex(own) for own in frequencies]
             values.append(float(mean_squared_error(frequencies, truth)))
     return [
-        Comparison(variant.mechanism, variant.rule, method, epsilon, *_mean_and_error(values), without_answer)
+        Comparison(
+            variant.mechanism,
+            variant.rule,
+            method,
+            epsilon,
+            *_mean_and_error(values),
+            groups=variant.groups,
+            pivots=variant.pivots,
+            expected_mse=expected_square(study, variant, epsilon) if method == METHODS[0] else None,
+            without_answer=without_answer,
+        )
         for method, values in errors.items()
     ]
+
+
+def expected_square(study: Study, variant: Variant, epsilon: float) -> float | None:
+    """The mean squared error that is expected of the default method; None for other rules than the default one."""
+    if variant.rule not in (None, RULES[0]):
+        return None
+    share = study.phase1_share if NAMED[variant.mechanism].learns else None
+    design = Design(variant.mechanism, variant.groups, variant.pivots, share)
+    question = Question(study.people, epsilon, study.max_pivot_guess)
+    return offer_of(study.records.schema, question, design).square(study.population)
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
@@ -151,7 +190,8 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
     if NAMED[variant.mechanism].learns:
         asked = [phase1_people(study.people, study.phase1_share)]
         asked.append(study.people - asked[0])
-    plan_1 = design(schema, epsilon, variant.mechanism, source=seeded(study.seed))
+    options = Design(variant.mechanism, variant.groups, variant.pivots).options
+    plan_1 = design(schema, epsilon, **options, source=seeded(study.seed))
     table = distinct(schema.sizes, study.records.codes, np.ones(len(study.records), dtype=np.int64))
     for _ in range(study.runs):
         phases: list[Phase] = []
@@ -161,7 +201,7 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
         else:
             by_phase = list(generator.multinomial(asked, table.times / len(study.records)))
         for times in by_phase:
-            plan = learn(phases, rule=variant.rule or RULES[0], people=asked[1]) if phases else plan_1
+            plan = _next(phases, variant, asked[1], study.max_pivot_guess) if phases else plan_1
             people = SubReports(table.codes[times > 0], times[times > 0])
             phases.append((plan, _counts(plan, people, generator, source)))
         yield (
@@ -171,6 +211,10 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
                 for column, size in zip(table.codes.T, schema.sizes, strict=True)
             ],
         )
+
+
+def _next(phases: list[Phase], variant: Variant, people: int, max_pivot_guess: float) -> Plan:
+    return learn(phases, rule=variant.rule or RULES[0], people=people, max_pivot_guess=max_pivot_guess)
 
 
 def _counts(plan: Plan, people: SubReports, generator: np.random.Generator, source: Source) -> Counts:

@@ -50,14 +50,26 @@ Population = Sequence[Group]
 class Noise:
     """How far the reports are from the frequencies of the people who were asked, in one direction.
 
-    `alone[place]` is the variance of an attribute's own noise, `common` that of noise that all attributes share.
-    `passed_over` is for each attribute how many people were not asked about it for each person who was, over the number
-    of all people: those who were asked differ from all by chance.
+    `alone[place]` is the variance of an attribute's own noise; `common` has, for attributes that are filled from each
+    other, their places and the variance of the noise that they share. `passed_over[place]` is how many people were not
+    asked about an attribute for each person who was, over the number of all people: those who were asked differ from
+    all by chance.
     """
 
     alone: Sequence[float]
-    common: float = 0.0
-    passed_over: float = 0.0
+    common: Sequence[tuple[tuple[int, ...], float]] = ()
+    passed_over: Sequence[float] | None = None
+
+    def of(self, group: Group) -> tuple[float, float]:
+        """The variance of the noise of what the group's attributes have in common, and of their differences."""
+        many = len(group.places)
+        total = sum(self.alone[place] for place in group.places)
+        if self.passed_over is not None:
+            total += group.spread * sum(self.passed_over[place] for place in group.places)
+        shared = [(len(set(group.places).intersection(places)), variance) for places, variance in self.common]
+        together = (total + sum(own**2 * variance for own, variance in shared)) / many
+        everything = total + sum(own * variance for own, variance in shared)
+        return together, (everything - together) / max(many - 1, 1)
 
 
 def prior_populations(schema: Schema) -> Mapping[str, Population]:
@@ -101,12 +113,12 @@ def expected_error(noise: Noise, population: Population, people: int) -> float:
     total = 0.0
     for group in population:
         many = len(group.places)
-        alone = sum(noise.alone[place] for place in group.places) / many + noise.passed_over * group.spread
+        together, apart = noise.of(group)
         drawn = group.spread / people
         plausible = dirichlet_variance(group.size)
-        errors = (many - 1) * _error(group.apart + drawn, alone, plausible, own)
+        errors = (many - 1) * _error(group.apart + drawn, apart, plausible, own)
         directions = common if many > 1 else own
-        errors += _error(group.together + drawn, alone + many * noise.common, many * plausible, directions)
+        errors += _error(group.together + drawn, together, many * plausible, directions)
         total += errors * (group.size - 1) / group.size
     return total / len(noise.alone)
 

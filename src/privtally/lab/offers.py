@@ -1,27 +1,23 @@
-"""The campaigns that advice chooses from, and how much noise their reports have.
+"""The campaigns that advice chooses from, each with the error to expect of it."""
 
-At uniform answers one private answer with budget ε has the information k·λ² on each direction. If one of g attributes
-is answered and the report says which, each is answered by a g-th of the people. If the others are filled evenly, so
-that the report does not say which, only a g-th of that information is left.
-"""
-
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
-import numpy as np
-
-from privtally.collector.estimate.pooled import MOST_LABELS
-from privtally.collector.learn.information import copy_information
-from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, MOST_UNLIKE, SLACK, best_directed
 from privtally.documents.campaign import phase1_people
-from privtally.documents.plan import design
-from privtally.documents.sub_reports import SUB_REPORT_LIMIT
+from privtally.documents.plan import MOST_PIVOTS
 from privtally.errors import PrivtallyError
-from privtally.lab.expectation import Noise
-from privtally.mechanisms.alignment import label_by_label
-from privtally.names import MAX_PIVOT_GUESS, MechanismName
+from privtally.lab import pair_error
+from privtally.lab.expectation import Noise, Population, expected_error
+from privtally.lab.noise import Asked, TwoPhases, evenly_filled, said
+from privtally.mechanisms import NAMED, build
+from privtally.mechanisms.fills import CopyFill, Fill, RowFill, TableFill
+from privtally.mechanisms.grouping import best_groups
+from privtally.mechanisms.named import Groups
+from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, MechanismName
 from privtally.schema import Schema
 
 SHARES = (0.05, 0.1, 0.2)
@@ -30,105 +26,137 @@ SHARES = (0.05, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: how many people, with which budget, and how often an observer may name the pivot of a report."""
+    """What is asked: how many people, with which budget, how often an observer may name the pivot of a report, and
+    whether two-way tables are wanted instead of the frequencies of each attribute.
+    """
 
-    users: int
+    people: int
     epsilon: float
     max_pivot_guess: float = MAX_PIVOT_GUESS
+    pairs: bool = False
+
+
+@dataclass(frozen=True)
+class Design:
+    """A campaign: its mechanism, its groups of attributes by name if there are several, how many questions of a group a
+    report answers, and the share of people in its first phase if it has two.
+    """
+
+    mechanism: MechanismName
+    groups: Sequence[Sequence[str]] | None = None
+    pivots: int = 1
+    phase1_share: float | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `design` and `run_campaign`."""
+        return {"mechanism": self.mechanism, "groups": self.groups, "pivots": self.pivots}
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A campaign: the share of people in its first phase if it has two, how often an observer names the pivot of a
-    report, and the noise of its reports. Of several noises the campaign has the one that suits the population: which
-    that is, it learns from the first phase.
-    """
+    """A campaign, how often an observer names the pivot of a report, and its mean squared error in a population."""
 
-    mechanism: MechanismName
-    phase1_share: float | None
+    design: Design
     pivot_guess: float
-    noises: Sequence[Noise]
+    square: Callable[[Population], float]
 
 
 def offers(schema: Schema, question: Question) -> list[Offer]:
-    """Every campaign that can ask these people these questions."""
-    attributes = len(schema.attributes)
-    blind = 1 / attributes
-    one_phase = [
-        Offer("spl", None, blind, [answered(schema, question, group=1)]),
-        Offer("rs-fd", None, blind, [filled(schema, question)]),
-        Offer("smp", None, 1.0, [answered(schema, question, group=attributes)]),
-    ]
-    found = []
-    for offer in one_phase:
-        with suppress(PrivtallyError):  # the mechanism cannot ask these questions
-            design(schema, question.epsilon, offer.mechanism)
-            found.append(offer)
-    for share in SHARES:
-        with suppress(PrivtallyError):  # nor this one, or not so few people
-            design(schema, question.epsilon, "corr-rr")
-            noises = list(copied(schema, question, phase1_people(question.users, share)))
-            found.append(Offer("corr-rr", share, max(question.max_pivot_guess, blind), noises))
-    return found
+    """Every campaign that can ask these people these questions and says what is wanted."""
+    offered = _pairs if question.pairs else _frequencies
+    return [offer for mechanism in MECHANISMS for offer in offered(schema, question, mechanism)]
 
 
-def information(epsilon: float, size: int) -> float:
-    """What one private answer says of each direction, at uniform answers."""
-    return size * (math.expm1(epsilon) / (math.exp(epsilon) + size - 1)) ** 2
+def offer_of(schema: Schema, question: Question, design: Design) -> Offer:
+    """One campaign, whether or not its groups are the best."""
+    places = None if design.groups is None else tuple(tuple(map(schema.names.index, own)) for own in design.groups)
+    asked = Asked(schema, question.people, question.epsilon, places or (tuple(range(len(schema.sizes))),))
+    named, people = NAMED[design.mechanism], question.people
+    if named.learned is not None:
+        for group in asked.groups:
+            named.learned.check_labels(schema, group)
+        assert design.phase1_share is not None
+        phase1 = phase1_people(people, design.phase1_share)
+        two = TwoPhases(asked, phase1, question.max_pivot_guess, by_label=named.learned.by_label)
+        noises = list(_LEARNED[named.learned](two))
+    elif named.fill is None:
+        noises = [said(Asked(schema, people, question.epsilon, tuple((own,) for own in range(len(schema.sizes)))))]
+    else:
+        noises = [said(asked, design.pivots) if named.fill.silent else evenly_filled(asked)]
+    return Offer(design, pivot_guess(design, asked.groups, question), _least(noises, people))
 
 
-def answered(schema: Schema, question: Question, *, group: int) -> Noise:
-    """Everybody answers one attribute of each group of so many, with the group's part of the budget, and says which."""
-    people, budget = question.users, question.epsilon * group / len(schema.attributes)
-    alone = [group * (1 / information(budget, size) - 1 / size) / people for size in schema.sizes]
-    return Noise(alone, passed_over=(group - 1) / people)
+def pivot_guess(design: Design, groups: Groups, question: Question) -> float:
+    """How often an observer names the asked attributes of a group that does not ask all of its own, at most."""
+    named = NAMED[design.mechanism]
+    choosing = [len(group) for group in groups if len(group) > design.pivots]
+    if (named.fill is None and not named.learns) or not choosing:
+        return 1 / sum(map(len, groups))
+    if named.learns:
+        return max(question.max_pivot_guess, 1 / min(choosing))
+    return 1.0 if named.fill is not None and named.fill.silent else 1 / min(choosing)
 
 
-def filled(schema: Schema, question: Question) -> Noise:
-    """Everybody answers one attribute, and the others are filled evenly."""
-    square = len(schema.attributes) ** 2
-    return Noise([(square / information(question.epsilon, size) - 1 / size) / question.users for size in schema.sizes])
+def _least(noises: Sequence[Noise], people: int) -> Callable[[Population], float]:
+    """Of several noises a campaign has the one that suits the population: it learns which from the first phase."""
+    return lambda population: min(expected_error(noise, population, people) for noise in noises)
 
 
-def copied(schema: Schema, question: Question, phase1: int) -> Iterator[Noise]:
-    """So many people answer everything; the others answer one attribute, and the rule `robust` chooses the fills.
+def _frequencies(schema: Schema, question: Question, mechanism: MechanismName) -> Iterator[Offer]:
+    """The campaigns of a mechanism, in one group and in the best groups."""
+    shares: Sequence[float | None] = SHARES if NAMED[mechanism].learns else (None,)
+    for groups in _groups(schema.sizes, question.epsilon, mechanism):
+        names = None if groups is None else tuple(tuple(schema.names[own] for own in group) for group in groups)
+        for share in shares:
+            with suppress(PrivtallyError):  # too few people for two phases
+                yield offer_of(schema, question, Design(mechanism, names, phase1_share=share))
 
-    Even fills come first; matches between labels that do not correspond one by one are not offered. The rule takes no
-    others that would be worse by more than `SLACK` if attributes had nothing in common.
-    """
-    attributes, size = len(schema.attributes), schema.sizes[0]
-    phase2 = question.users - phase1
-    alone = []
-    for labels in schema.sizes:
-        first = phase1 * information(question.epsilon / attributes, labels)
-        second = phase2 * information(question.epsilon, labels) / attributes**2
-        alone.append(1 / (first + second) - 1 / (labels * question.users))
-    yield Noise(alone)
-    differ = len({attribute.labels for attribute in schema.attributes}) > 1
-    if attributes * size > MOST_LABELS or (differ and attributes > MOST_UNLIKE):
-        return
-    if not label_by_label(schema, range(attributes)):
-        return
-    first = phase1 * information(question.epsilon / attributes, size)
-    second = phase2 * information(question.epsilon, size) / size
-    drawn = 1 / (size * question.users)
-    even = 1 / (first + second * size / attributes**2)
 
-    def noise(together: float, apart: float) -> Noise:
-        """From the variances of both phases of what attributes have in common and of their differences."""
-        return Noise([apart - drawn] * attributes, (together - apart) / attributes)
+def _pairs(schema: Schema, question: Question, mechanism: MechanismName) -> Iterator[Offer]:
+    """The campaigns of a mechanism whose reports carry all pairs of attributes."""
+    attributes, named = len(schema.sizes), NAMED[mechanism]
+    alone = named.fill is None and not named.learns
+    several = range(2, min(MOST_PIVOTS, attributes) + 1) if named.fill is not None and named.fill.silent else ()
+    for pivots in (attributes,) if alone and attributes > 1 else several:
+        design = Design(mechanism, pivots=1 if alone else pivots)
+        if _possible(schema.sizes, question.epsilon, mechanism, None, design.pivots):
+            square = pair_error.mean_square(schema.sizes, question.epsilon, question.people, pivots)
+            guess = pivot_guess(design, (tuple(range(attributes)),), question)
+            yield Offer(design, guess, _everywhere(square))
 
-    secret = max(question.max_pivot_guess, 1 / attributes)
-    kept = min(size**attributes, phase2) <= SUB_REPORT_LIMIT
-    tells = copy_information(CANDIDATES, attributes, size, whole=kept)
-    if tells is not None:
-        together, apart = 1 / (first + second * tells.common), 1 / (first + second * tells.contrast)
-        safe = together + (attributes - 1) * apart <= SLACK * attributes * even
-        for place in np.flatnonzero(safe & (tells.pivot_guess <= secret)):
-            yield noise(float(together[place]), float(apart[place]))
-    for most in GROUPS if attributes <= MOST_DIRECTED else ():
-        found = best_directed(attributes, size, most, first, second, secret, whole=kept)
-        if found is not None:
-            variances = np.linalg.inv(first * np.eye(attributes) + second * found[1])
-            shared = float(variances.sum()) / attributes
-            yield noise(shared, (float(np.trace(variances)) - shared) / (attributes - 1))
+
+def _everywhere(square: float) -> Callable[[Population], float]:
+    """The same error in every population."""
+    return lambda _: square
+
+
+@lru_cache(maxsize=1024)
+def _groups(sizes: tuple[int, ...], epsilon: float, mechanism: MechanismName) -> list[Groups | None]:
+    """One group of all attributes, and the best groups if they are others; only what is possible."""
+    found: list[Groups | None] = [None]
+    with suppress(PrivtallyError):
+        best = best_groups(sizes, Fraction(epsilon), NAMED[mechanism]).groups
+        if len(best) > 1:
+            found.append(best)
+    return [groups for groups in found if _possible(sizes, epsilon, mechanism, groups)]
+
+
+@lru_cache(maxsize=1024)
+def _possible(
+    sizes: tuple[int, ...], epsilon: float, mechanism: MechanismName, groups: Groups | None, pivots: int = 1
+) -> bool:
+    """Whether a mechanism can ask questions with these numbers of labels."""
+    budget = Fraction(epsilon)
+    try:
+        build(NAMED[mechanism].first(sizes, budget, groups, pivots), sizes, budget)
+    except PrivtallyError:
+        return False
+    return True
+
+
+_LEARNED: Mapping[type[Fill], Callable[[TwoPhases], Iterator[Noise]]] = {
+    RowFill: TwoPhases.filled,
+    CopyFill: TwoPhases.copied,
+    TableFill: TwoPhases.filled,
+}

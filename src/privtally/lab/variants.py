@@ -1,17 +1,28 @@
-"""What can be run: mechanisms, with the learning rules of those that have some."""
+"""What can be run: mechanisms, with the learning rules of those that have some, in groups or with several pivots."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
+from privtally.documents.plan import design
+from privtally.errors import PrivtallyError
+from privtally.mechanisms import NAMED
+from privtally.mechanisms.grouping import best_groups
 from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
+from privtally.schema import Schema
+
+Names = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A mechanism, with its learning rule where it has one."""
+    """A mechanism, with its learning rule where it has one, its groups if there are several, and its pivots."""
 
     mechanism: MechanismName
     rule: Rule | None = None
+    groups: Names | None = None
+    pivots: int = 1
 
 
 def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
@@ -21,3 +32,22 @@ def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
         for mechanism in mechanisms
         for rule in (RULES if "rule" in LEARNED_WITH.get(mechanism, ()) else (None,))
     ]
+
+
+def chosen_groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> Names | None:
+    """The groups that `--groups auto` takes; None if that is one group, or the mechanism has none."""
+    with suppress(PrivtallyError):
+        groups = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism]).groups
+        if len(groups) > 1:
+            return tuple(tuple(schema.names[own] for own in group) for group in groups)
+    return None
+
+
+def extended(schema: Schema, epsilon: float, one: Variant, groups: Names | None, pivots: int) -> Iterator[Variant]:
+    """A variant in these groups and with so many pivots, where the mechanism takes them."""
+    more = [replace(one, groups=groups)] if groups is not None else []
+    more += [replace(one, pivots=pivots)] if pivots > 1 else []
+    for variant in more:
+        with suppress(PrivtallyError):
+            design(schema, epsilon, variant.mechanism, groups=variant.groups, pivots=variant.pivots)
+            yield variant

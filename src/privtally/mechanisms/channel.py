@@ -52,6 +52,8 @@ class Asked(Channel, Protocol):
     constant.
     """
 
+    def __hash__(self) -> int: ...
+
     @property
     def inputs(self) -> int: ...
 

@@ -9,6 +9,7 @@ little on the answers: before anybody has answered, all distributions are taken 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,9 +67,9 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
             channels = {size: _channel(epsilon / number, size, named) for size in set(sizes)}
         except PlanError:
             break  # more groups have still less budget
-        cost = _expected_variance if _silent(named) else unbiased_variance  # hidden: the difference is the same for all
+        cost = _expected_variance if _silent(named) else _even_variance  # hidden: the difference is the same for all
         costs = {size: cost(channel, 1.0) for size, channel in channels.items()}
-        groups = _best_runs([costs[size] for size in sizes], number, sets, _power(named))
+        groups = _best_runs(tuple(costs[size] for size in sizes), number, sets, _power(named))
         if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
             found[number] = mean_variance([channels[size] for size in sizes], groups, named), groups
     candidates = [own for number, own in found.items() if number < len(sizes) or not named.learns]
@@ -115,15 +116,21 @@ def _expected_variance(channel: Asked, share: float) -> float:
     Frequencies that differ from uniform ones make it smaller by the mean of their squared differences.
     """
     labels = channel.inputs
-    return unbiased_variance(channel, share) - (labels - 1) / (labels**2 * (labels + 1))
+    return _even_variance(channel, share) - (labels - 1) / (labels**2 * (labels + 1))
 
 
-def _allowed(sizes: Sequence[int], named: Named) -> Sequence[Sequence[int]]:
+@lru_cache(maxsize=4096)
+def _even_variance(channel: Asked, share: float) -> float:
+    """The unbiased variance at uniform answers; many attributes have the same channel, and many groups are compared."""
+    return unbiased_variance(channel, share)
+
+
+def _allowed(sizes: Sequence[int], named: Named) -> Groups:
     """The attributes in sets within which groups are looked for: all, or those with the same number of labels."""
-    everybody = list(range(len(sizes)))
+    everybody = tuple(range(len(sizes)))
     if named.learned is None or named.learned.by_label or _takes(named, sizes):
-        return [everybody]
-    return [[own for own in everybody if sizes[own] == size] for size in sorted(set(sizes))]
+        return (everybody,)
+    return tuple(tuple(own for own in everybody if sizes[own] == size) for size in sorted(set(sizes)))
 
 
 def _takes(named: Named, sizes: Sequence[int]) -> bool:
@@ -136,7 +143,8 @@ def _takes(named: Named, sizes: Sequence[int]) -> bool:
     return True
 
 
-def _best_runs(costs: Sequence[float], number: int, sets: Sequence[Sequence[int]], power: int) -> Groups | None:
+@lru_cache(maxsize=256)
+def _best_runs(costs: tuple[float, ...], number: int, sets: Groups, power: int) -> Groups | None:
     """The partition into so many groups, each within one of the sets, with the least sum of costs, each times a power
     of its group's size; None if there is none.
     """
@@ -152,7 +160,7 @@ def _best_runs(costs: Sequence[float], number: int, sets: Sequence[Sequence[int]
     for _ in range(number - 1):
         options = best[:, None] + run
         starts.append(np.argmin(options, axis=0))
-        best = options.min(axis=0)
+        best = options[starts[-1], places]
     if not np.isfinite(best[-1]):
         return None
     groups, end = [], len(order)

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curves = Mapping[str, Sequence[tuple[float, float]]]
-"""For each mechanism points (x, expected error)."""
+"""For each mechanism points (x, half the width of a 95 % interval in percentage points)."""
 
 
 def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figure":
-    """Expected errors against the budget, and at the budget that was asked about against the pivot's secrecy."""
+    """What to expect against the budget, and at the budget that was asked about against the pivot's secrecy."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -31,7 +31,7 @@ def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figur
     budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
     left.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
     left.xaxis.set_minor_locator(NullLocator())
-    left.set(xlabel="budget ε", ylabel="expected error of a frequency")
-    right.set(xlabel=f"how often an observer may name the pivot, at ε = {epsilon:g}", xlim=(0, 1.05))
+    left.set(xlabel="privacy budget ε", ylabel="expect ± percentage points")
+    right.set(xlabel=f"how often the question used may be guessed, at ε = {epsilon:g}", xlim=(0, 1.05))
     legend_below(figure, left)
     return figure

@@ -23,6 +23,7 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     The rows are those that `privtally compare --json` prints.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     epsilons = list(dict.fromkeys(row["epsilon"] for row in rows))
     names = list(dict.fromkeys(map(_name, rows)))
@@ -34,12 +35,15 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
             mine = [row for row in rows if row["epsilon"] == epsilon and row["method"] == method]
             below = 0.16 * (place - len(methods) / 2 + 0.5)  # so that equal errors do not hide each other
             axes.errorbar(
-                [row["mse"] for row in mine],
+                [row["percentage_points"] for row in mine],
                 [names.index(_name(row)) + below for row in mine],
-                xerr=[2 * (row["standard_error"] or 0) for row in mine],
+                xerr=list(map(_reach, mine)),
                 **{"linestyle": "none", "markersize": 6, "label": method, **METHOD_MARKERS[method]},
             )
-        axes.set(xscale="log", xlabel="mean squared error")
+        axes.set(xscale="log", xlabel="± percentage points, measured")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set_title(f"ε = {epsilon:g}", fontsize=10)
         plain_axes(axes)
     panels[0].set_yticks(range(len(names)), names)
@@ -48,5 +52,17 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     return figure
 
 
+def _reach(row: Mapping[str, Any]) -> float:
+    """Two standard errors of what was measured, from those of the mean squared error, whose root it is."""
+    if not row["mse"] or row["standard_error"] is None:
+        return 0.0
+    return float(row["percentage_points"] * row["standard_error"] / row["mse"])
+
+
 def _name(row: Mapping[str, Any]) -> str:
-    return row["mechanism"] if row["rule"] is None else f"{row['mechanism']}, {row['rule']}"
+    groups, pivots = row["groups"], row["pivots"]
+    words = [row["mechanism"]]
+    words += [f"{len(groups)} groups"] if groups else []
+    words += [f"{pivots} pivots"] if pivots > 1 else []
+    words += [row["rule"]] if row["rule"] else []
+    return ", ".join(words)

@@ -12,6 +12,7 @@ MECHANISM_STYLES: Mapping[str, Mapping[str, Any]] = {
     "rs-fd": {"color": "#0072b2", "marker": "s", "linestyle": "--"},
     "rs-rfd": {"color": "#009e73", "marker": "^", "linestyle": "-."},
     "corr-rr": {"color": "#d55e00", "marker": "D", "linestyle": "-"},
+    "cond-rr": {"color": "#56b4e9", "marker": "P", "linestyle": (0, (5, 1))},
     "smp": {"color": "#cc79a7", "marker": "v", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
 }
 
@@ -26,4 +27,4 @@ def plain_axes(axes: "Axes", grid: Literal["both", "x"] = "both") -> None:
 def legend_below(figure: "Figure", axes: "Axes") -> None:
     """What is drawn in these axes, named below the figure."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)

@@ -1,0 +1,52 @@
+"""--mechanism auto: what advise recommends, and a campaign in words."""
+
+from typing import TYPE_CHECKING
+
+from privtally.cli.console import err
+
+if TYPE_CHECKING:
+    from privtally.lab.offers import Design
+    from privtally.schema import Schema
+
+HALF_WIDTH = "± is half the width of a 95 % interval, on average over questions and answers."
+
+
+def recommended(schema: "Schema", epsilon: float, people: int, max_pivot_guess: float) -> "Design":
+    """The campaign that advise recommends; says which, and what to expect of it."""
+    from privtally.lab.advise import recommend
+
+    found = recommend(schema, epsilon, people, max_pivot_guess=max_pivot_guess)
+    err.print(f"auto: {in_words(found.design)}: expect {points(found.points)}")
+    return found.design
+
+
+def in_words(design: "Design") -> str:
+    """A campaign: its mechanism, and what there is to say about groups, pivots and phases."""
+    share = design.phase1_share
+    first = "" if share is None else f", {percent(share)} of people in the first phase"
+    return layout(design) + first
+
+
+def layout(design: "Design") -> str:
+    """What a report answers: the mechanism, and groups and pivots if there are several."""
+    words: list[str] = [design.mechanism]
+    if design.groups is not None and len(design.groups) > 1:
+        words.append(f"{len(design.groups)} groups")
+    if design.pivots > 1:
+        words.append(f"{design.pivots} questions a report")
+    return ", ".join(words)
+
+
+def points(value: float) -> str:
+    """An error as people say it."""
+    return f"± {number(value)} percentage points"
+
+
+def number(value: float) -> str:
+    """Two digits, and all those before the point."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def percent(share: float) -> str:
+    """A share of people or reports."""
+    return f"{100 * share:.3g} %"
