@@ -127,10 +127,11 @@ def learned(plan: Plan) -> list[str]:
         hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
         guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
         if guess <= blind * (1 + 1e-6):
-            sentences.append("The others are drawn evenly, as in rs-fd: a larger --max-pivot-guess would allow more.")
+            more = "if their labels go together, a larger --max-pivot-guess may allow more"
+            sentences.append(f"The others are drawn evenly, as in rs-fd; {more}.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
         where = "" if plan.groups is None else ", in the group where that is easiest,"
-        sentences.append(f"An observer who knows nothing of the answers names the chosen one{where} {often}.")
+        sentences.append(f"An observer who knows nothing of the answers names the chosen one{where} at most {often}.")
     return sentences
 
 

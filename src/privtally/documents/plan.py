@@ -49,7 +49,8 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     people: int | None = None
     """How many people the phase was planned for, where that matters."""
     pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    """How often an observer who knows nothing of the answers names a report's pivot, where the rule has a bound."""
+    """How often, at most, an observer who knows nothing of the answers names a report's pivot, where the rule has a
+    bound."""
 
     def __post_init__(self) -> None:
         if not self.history:
