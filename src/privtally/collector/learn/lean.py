@@ -28,8 +28,6 @@ LEANS = np.linspace(-1, 1, 21)
 """Leans of all pairs to choose from, besides even fills."""
 PAIR_LEANS = (-1.0, -0.5, 0.5, 1.0)
 """Leans to choose from for one pair."""
-MOST_LABELS = 256
-"""With more labels in a group its fills are even."""
 PLAUSIBLE = 1e-3
 """Pairs of variances with less than this part of the largest weight are left out."""
 
@@ -138,8 +136,6 @@ def choose_matches(
     max_pivot_guess: float,
 ) -> tuple[AlignedFill | UniformFill, float]:
     """The fills with the least expected error, and how often the pivot is named, or a bound on that."""
-    if sum(map(len, labels)) > MOST_LABELS or not alignments:
-        return UniformFill(), 1 / len(labels)
     judge = Judge(asked, alignments, labels, earlier, people)
     best = judge.best([{}, *(leaning(alignments, asked, lean) for lean in LEANS)], max_pivot_guess)
     alone = [leaning(alignments, asked, lean) for lean in PAIR_LEANS]

@@ -18,6 +18,9 @@ from privtally.mechanisms.fills import AlignedFill, Places, UniformFill
 from privtally.mechanisms.named import RandomizedResponse, best_channel
 from privtally.schema import Schema
 
+MOST_LABELS = 256
+"""With more labels in a group the rule `robust` takes even fills."""
+
 
 def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
     """Probabilities of matches by the rule; even fills between attributes that are not aligned."""
@@ -29,6 +32,8 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
         )
     if wanted.rule == "robust":
         channels = tuple(best_channel(budget, schema.sizes[own]) for own in group)
+        if not alignments or sum(schema.sizes[own] for own in group) > MOST_LABELS:
+            return Found(UniformFill(), wanted.rule, wanted.people, 1 / len(group), channels)
         asked = [channel.channel(budget, schema.sizes[own]) for channel, own in zip(channels, group, strict=True)]
         likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
         labels = [schema.attributes[own].labels for own in group]
