@@ -21,8 +21,8 @@ from privtally.schema import Attribute, Records, Schema
 
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
 SIZES = (4, 6, 8)
-EVEN = 1e-9
-"""No fill hides the pivot this well: the rule `robust` takes even ones."""
+EVEN = 1 / len(SIZES)
+"""Only even fills hide the pivot of three questions this well."""
 
 
 @dataclass(frozen=True)

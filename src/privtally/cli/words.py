@@ -127,7 +127,7 @@ def learned(plan: Plan) -> list[str]:
         hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
         guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
         if guess <= blind * (1 + 1e-6):
-            sentences.append("The others say nothing of it: a larger --max-pivot-guess would allow more.")
+            sentences.append("The others say nothing of it: a larger --max-pivot-guess may allow more.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
         where = "" if plan.groups is None else ", in the group where that is easiest,"
         knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"

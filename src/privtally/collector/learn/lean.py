@@ -28,8 +28,6 @@ LEANS = np.linspace(-1, 1, 21)
 """Leans of all pairs to choose from, besides even fills."""
 PAIR_LEANS = (-1.0, -0.5, 0.5, 1.0)
 """Leans to choose from for one pair."""
-MOST_LABELS = 256
-"""With more labels in a group its fills are even."""
 PLAUSIBLE = 1e-3
 """Pairs of variances with less than this part of the largest weight are left out."""
 
@@ -125,14 +123,10 @@ def choose_matches(
     secrecy: Secrecy, alignments: Alignments, labels: Labels, earlier: Sequence[Likelihood]
 ) -> tuple[AlignedFill | UniformFill, float]:
     """The fills with the least expected error, and how often the pivot is named, or a bound on that."""
-    evenly = secrecy.part(UniformFill())
-    if sum(map(len, labels)) > MOST_LABELS or not alignments:
-        guess = secrecy.guess(evenly)
-        secrecy.allowed(evenly, guess, guess)  # refuses a bound that cannot be kept
-        return UniformFill(), guess
+    asked = secrecy.part(UniformFill()).asked
     judge = Judge(secrecy, alignments, labels, earlier)
-    best = judge.best([{}, *(leaning(alignments, evenly.asked, lean) for lean in LEANS)])
-    alone = [leaning(alignments, evenly.asked, lean) for lean in PAIR_LEANS]
+    best = judge.best([{}, *(leaning(alignments, asked, lean) for lean in LEANS)])
+    alone = [leaning(alignments, asked, lean) for lean in PAIR_LEANS]
     for pair in alignments:
         even = {pair: (None, None)}
         others = [{**best.matches, **even}, *({**best.matches, pair: own[pair]} for own in alone)]

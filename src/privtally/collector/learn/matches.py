@@ -1,5 +1,6 @@
 """Corr-RR between any label sets: how likely a filled label is of the class that matches the pivot's private label."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -7,7 +8,7 @@ from privtally.collector.estimate import History, unbiased
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.learn.lean import Alignments, aligned_fill, choose_matches
 from privtally.collector.learn.rules import PairError
-from privtally.collector.learn.secrecy import Secrecy
+from privtally.collector.learn.secrecy import Secrecy, keep_secret
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.errors import LearningError
 from privtally.exact.arrays import Floats
@@ -19,6 +20,9 @@ from privtally.mechanisms.fills import AlignedFill, Places, UniformFill
 from privtally.mechanisms.named import RandomizedResponse
 from privtally.schema import Schema
 
+MOST_LABELS = 256
+"""With more labels in a group the rule `robust` takes even fills."""
+
 
 def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
     """Probabilities of matches by the rule; even fills between attributes that are not aligned."""
@@ -29,9 +33,11 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
             "the rule 'published' is for attributes whose labels correspond one by one; use robust or proposition"
         )
     if wanted.rule == "robust":
+        secrecy = Secrecy(group, schema.sizes, budget, wanted)
+        if not alignments or sum(schema.sizes[own] for own in group) > MOST_LABELS:
+            return replace(keep_secret(secrecy, lambda _: UniformFill()), rule=wanted.rule, people=wanted.people)
         likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
         labels = [schema.attributes[own].labels for own in group]
-        secrecy = Secrecy(group, schema.sizes, budget, wanted)
         fill, pivot_guess = choose_matches(secrecy, alignments, labels, likelihoods)
         return Found(fill, wanted.rule, wanted.people, pivot_guess)
     # The paper's rules are for randomized response, whatever the number of labels.
