@@ -12,7 +12,7 @@ from privtally.documents.plan import MOST_PIVOTS
 from privtally.errors import PrivtallyError
 from privtally.lab import pair_error
 from privtally.lab.expectation import Noise, Population, expected_error
-from privtally.lab.noise import Asked, TwoPhases, evenly_filled, said
+from privtally.lab.noise import Setup, TwoPhases, evenly_filled, said
 from privtally.mechanisms import NAMED, build
 from privtally.mechanisms.fills import CopyFill, Fill, RowFill, TableFill
 from privtally.mechanisms.grouping import best_groups
@@ -71,18 +71,18 @@ def offers(schema: Schema, question: Question) -> list[Offer]:
 def offer_of(schema: Schema, question: Question, design: Design) -> Offer:
     """One campaign, whether or not its groups are the best."""
     places = None if design.groups is None else tuple(tuple(map(schema.names.index, own)) for own in design.groups)
-    asked = Asked(schema, question.people, question.epsilon, places or (tuple(range(len(schema.sizes))),))
+    setup = Setup(schema, question.people, question.epsilon, places or (tuple(range(len(schema.sizes))),))
     named, people = NAMED[design.mechanism], question.people
     if named.learned is not None:
         assert design.phase1_share is not None
         phase1 = phase1_people(people, design.phase1_share)
-        two = TwoPhases(asked, phase1, question.max_pivot_guess, by_label=named.learned.by_label)
+        two = TwoPhases(setup, phase1, question.max_pivot_guess, by_label=named.learned.by_label)
         noises = list(_LEARNED[named.learned](two))
     elif named.fill is None:
-        noises = [said(Asked(schema, people, question.epsilon, tuple((own,) for own in range(len(schema.sizes)))))]
+        noises = [said(Setup(schema, people, question.epsilon, tuple((own,) for own in range(len(schema.sizes)))))]
     else:
-        noises = [said(asked, design.pivots) if named.fill.silent else evenly_filled(asked)]
-    return Offer(design, pivot_guess(design, asked.groups, question), _least(noises, people))
+        noises = [said(setup, design.pivots) if named.fill.silent else evenly_filled(setup)]
+    return Offer(design, pivot_guess(design, setup.groups, question), _least(noises, people))
 
 
 def pivot_guess(design: Design, groups: Groups, question: Question) -> float:
