@@ -1,6 +1,6 @@
 """What `advise` expects and recommends without pilot data, next to simulated campaigns.
 
-`python -m benchmarks.advice [--runs 1] [--draws 1] [--seed 11] [--workers 2] [--guide docs/guide]`
+`python -m benchmarks.advice [--runs 10] [--seed 11] [--workers 2] [--guide docs/guide]`
 
 People are drawn from each kind of population that the prior names. Every mechanism's best campaign is run on them as
 `compare` runs it. Two ratios come of that: the measured error over the expected one, and the error of the recommended
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import MOST_LABELS, rewrite
+from benchmarks.accuracy import rewrite
 from privtally.collector.joint import joint_table
 from privtally.collector.tally import count
 from privtally.documents.plan import design
@@ -99,15 +99,14 @@ def advised(setting: Setting) -> tuple[list[Expected], Expected]:
     return list(dict.fromkeys([*best_of_each(rows), chosen])), chosen
 
 
-def run(setting: Setting, kind: str, place: int, runs: int, seed: int) -> list[float]:
+def run(setting: Setting, kind: str, runs: int, seed: int) -> list[float]:
     """The simulated mean squared error of every campaign in one population."""
     sizes, people, epsilon = setting
-    records = draw(kind, sizes, np.random.default_rng([seed, place, list(LAWS).index(kind)]))
-    often = max(runs, runs * MOST_LABELS // sum(sizes))
+    records = draw(kind, sizes, np.random.default_rng([seed, SETTINGS.index(setting), list(LAWS).index(kind)]))
     errors = []
     for row in advised(setting)[0]:
         way = row.design
-        study = Study(records, way.phase1_share or USUAL_SHARE, often, seed + place, people)
+        study = Study(records, way.phase1_share or USUAL_SHARE, runs, seed, people)
         groups = None if way.groups is None else tuple(map(tuple, way.groups))
         variant = Variant(way.mechanism, variants([way.mechanism])[0].rule, groups, way.pivots)
         errors.append(study_variant(study, variant, epsilon, ["pooled"])[0].mse)
@@ -187,8 +186,7 @@ def seconds(sizes: Sequence[int]) -> float:
 def main() -> int:
     """Simulate every setting and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1, help="how often each is run with 48 labels; more with fewer")
-    parser.add_argument("--draws", type=int, default=1, help="how many populations of each kind are drawn")
+    parser.add_argument("--runs", type=int, default=10, help="how often each campaign is run")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the tables of choosing.md there")
@@ -196,7 +194,7 @@ def main() -> int:
     for sizes in SPEED:
         words = f"{len(sizes)} questions, {sum(sizes):,} labels"
         print(f"{words}: advise takes {seconds(sizes):.1f} s", file=sys.stderr)
-    cases = [(setting, kind, place) for setting in SETTINGS for kind in LAWS for place in range(options.draws)]
+    cases = [(setting, kind) for setting in SETTINGS for kind in LAWS]
     jobs = [(*case, options.runs, options.seed) for case in cases]
 
     def advance(done: int) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privtally.lab.expectation import Noise
-from privtally.lab.noise import Asked, TwoPhases, evenly_filled, private, said
+from privtally.lab.noise import Setup, TwoPhases, evenly_filled, private, said
 from privtally.lab.offers import Design, Offer, Question, offer_of, offers
 from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.grouping import unbiased_variance
@@ -24,12 +24,12 @@ def offers_of(sizes: tuple[int, ...], question: Question) -> dict[MechanismName,
     return {offer.design.mechanism: offer for offer in found if offer.design.groups is None}
 
 
-def asked(sizes: tuple[int, ...], epsilon: float, groups: tuple[tuple[int, ...], ...] | None = None) -> Asked:
-    return Asked(schema_of(sizes), PEOPLE, epsilon, groups or (tuple(range(len(sizes))),))
+def setup(sizes: tuple[int, ...], epsilon: float, groups: tuple[tuple[int, ...], ...] | None = None) -> Setup:
+    return Setup(schema_of(sizes), PEOPLE, epsilon, groups or (tuple(range(len(sizes))),))
 
 
 def copied(sizes: tuple[int, ...], guess: float = 0.5, phase1: int = PEOPLE // 10) -> list[Noise]:
-    return list(TwoPhases(asked(sizes, 1.0), phase1, guess).copied())
+    return list(TwoPhases(setup(sizes, 1.0), phase1, guess).copied())
 
 
 def variances(mechanism: MechanismName, size: int, epsilon: float) -> np.ndarray:
@@ -53,11 +53,11 @@ def variances(mechanism: MechanismName, size: int, epsilon: float) -> np.ndarray
 def test_noise_is_that_of_the_exact_law_beyond_who_is_asked(
     mechanism: MechanismName, size: int, epsilon: float
 ) -> None:
-    alone = asked((size, size), epsilon, ((0,), (1,)))
+    alone = setup((size, size), epsilon, ((0,), (1,)))
     noise = {
         "spl": said(alone),
-        "smp": said(asked((size, size), epsilon)),
-        "rs-fd": evenly_filled(asked((size, size), epsilon)),
+        "smp": said(setup((size, size), epsilon)),
+        "rs-fd": evenly_filled(setup((size, size), epsilon)),
     }[mechanism]
     people = 1 / (size * PEOPLE)
     stated = np.diag(np.array(noise.alone) + np.array(noise.passed_over or 0) / size + people)
@@ -91,23 +91,23 @@ def test_a_private_answer_goes_through_the_channel_that_a_plan_takes(size: int, 
 
 def test_a_group_has_the_noise_of_a_survey_with_its_part_of_the_budget() -> None:
     groups = ((0, 2), (1, 3, 4))
-    noises = [said(asked((3,) * 5, 2.0, groups)), evenly_filled(asked((3,) * 5, 2.0, groups))]
+    noises = [said(setup((3,) * 5, 2.0, groups)), evenly_filled(setup((3,) * 5, 2.0, groups))]
     for group in groups:
         sizes = (3,) * len(group)
-        for whole, own in zip(noises, [said(asked(sizes, 1.0)), evenly_filled(asked(sizes, 1.0))], strict=True):
+        for whole, own in zip(noises, [said(setup(sizes, 1.0)), evenly_filled(setup(sizes, 1.0))], strict=True):
             assert [whole.alone[place] for place in group] == pytest.approx(own.alone)
 
 
 def test_two_pivots_are_two_thirds_of_three_with_half_the_budget() -> None:
-    two = said(asked((3,) * 3, 2.0), pivots=2)
-    own = said(asked((3,), 1.0))
+    two = said(setup((3,) * 3, 2.0), pivots=2)
+    own = said(setup((3,), 1.0))
     assert two.alone[0] == pytest.approx(1.5 * own.alone[0])
     assert two.passed_over == pytest.approx([0.5 / PEOPLE] * 3)
 
 
 def test_copies_in_groups_share_noise_inside_their_group_only() -> None:
     groups = ((0, 1, 2), (3, 4, 5))
-    noises = list(TwoPhases(asked((4,) * 6, 4.0, groups), 100, 0.5).copied())
+    noises = list(TwoPhases(setup((4,) * 6, 4.0, groups), 100, 0.5).copied())
     assert len(noises) > 1
     for noise in noises[1:]:
         assert {places for places, _ in noise.common} <= set(groups)

@@ -43,7 +43,7 @@ def private(budget: float, size: int, *, by_label: bool = False) -> Private:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Setup:
     """Who is asked what: the questions, how many people, each with which budget, and the groups of attributes."""
 
     schema: Schema
@@ -71,24 +71,24 @@ class Asked:
         return 1 / (self.sizes[place] * self.people)
 
 
-def said(asked: Asked, pivots: int = 1) -> Noise:
+def said(setup: Setup, pivots: int = 1) -> Noise:
     """Everybody answers so many attributes of each group, and says which."""
     alone, passed_over = [], []
-    for place, (size, members) in enumerate(zip(asked.sizes, asked.members, strict=True)):
+    for place, (size, members) in enumerate(zip(setup.sizes, setup.members, strict=True)):
         times = members / pivots
-        information = private(asked.budget / pivots, size).information
-        alone.append(times * (1 / (asked.people * information) - asked.drawn(place)))
-        passed_over.append((times - 1) / asked.people)
+        information = private(setup.budget / pivots, size).information
+        alone.append(times * (1 / (setup.people * information) - setup.drawn(place)))
+        passed_over.append((times - 1) / setup.people)
     return Noise(alone, passed_over=passed_over)
 
 
-def evenly_filled(asked: Asked) -> Noise:
+def evenly_filled(setup: Setup) -> Noise:
     """Everybody answers one attribute of each group, and the others are filled evenly."""
-    informations = [private(asked.budget, size).information for size in asked.sizes]
+    informations = [private(setup.budget, size).information for size in setup.sizes]
     return Noise(
         [
-            members**2 / (asked.people * information) - asked.drawn(place)
-            for place, (information, members) in enumerate(zip(informations, asked.members, strict=True))
+            members**2 / (setup.people * information) - setup.drawn(place)
+            for place, (information, members) in enumerate(zip(informations, setup.members, strict=True))
         ]
     )
 
@@ -100,47 +100,47 @@ class TwoPhases:
     `by_label` says whether fills need the private answer to be a label.
     """
 
-    asked: Asked
+    setup: Setup
     phase1: int
     max_pivot_guess: float
     by_label: bool = False
 
     @property
     def phase2(self) -> int:
-        return self.asked.people - self.phase1
+        return self.setup.people - self.phase1
 
     def first(self, size: int) -> float:
         """The information of the first phase on an attribute."""
-        return self.phase1 * private(self.asked.epsilon / len(self.asked.sizes), size).information
+        return self.phase1 * private(self.setup.epsilon / len(self.setup.sizes), size).information
 
     def even(self, group: Sequence[int]) -> list[float]:
         """The variance of each attribute of a group with even fills."""
         variances = []
         for place in group:
-            size = self.asked.sizes[place]
+            size = self.setup.sizes[place]
             by_label = self.by_label and len(group) > 1
-            second = self.phase2 * private(self.asked.budget, size, by_label=by_label).information
+            second = self.phase2 * private(self.setup.budget, size, by_label=by_label).information
             variances.append(1 / (self.first(size) + second / len(group) ** 2))
         return variances
 
     def noise(self, variances: Sequence[tuple[Sequence[float], float]]) -> Noise:
         """From the variances of each group's attributes, and that of the noise that they share."""
-        alone = [0.0] * len(self.asked.sizes)
-        for group, (own, _) in zip(self.asked.groups, variances, strict=True):
+        alone = [0.0] * len(self.setup.sizes)
+        for group, (own, _) in zip(self.setup.groups, variances, strict=True):
             for place, variance in zip(group, own, strict=True):
-                alone[place] = variance - self.asked.drawn(place)
-        common = [(group, shared) for group, (_, shared) in zip(self.asked.groups, variances, strict=True) if shared]
+                alone[place] = variance - self.setup.drawn(place)
+        common = [(group, shared) for group, (_, shared) in zip(self.setup.groups, variances, strict=True) if shared]
         return Noise(alone, common)
 
     def filled(self) -> Iterator[Noise]:
         """Fills that say nothing about the private answer at uniform answers: rows, and tables of unrelated answers."""
-        yield self.noise([(self.even(group), 0.0) for group in self.asked.groups])
+        yield self.noise([(self.even(group), 0.0) for group in self.setup.groups])
 
     def copied(self) -> Iterator[Noise]:
         """Every choice that the rule `robust` can make, the same in all groups where it can: even fills first."""
-        even = [(self.even(group), 0.0) for group in self.asked.groups]
+        even = [(self.even(group), 0.0) for group in self.setup.groups]
         yield self.noise(even)
-        kinds = [self._kind(group) for group in self.asked.groups]
+        kinds = [self._kind(group) for group in self.setup.groups]
         found = {kind: self._copies(*kind) for kind in set(kinds) if kind is not None}
         choices = [{} if kind is None else found[kind] for kind in kinds]
         for choice in sorted(set().union(*choices)):
@@ -150,7 +150,7 @@ class TwoPhases:
         """How many attributes a group has, and how many labels each of them; None where only even fills are offered:
         matches between labels that do not correspond one by one are not weighed.
         """
-        schema, attributes, size = self.asked.schema, len(group), self.asked.sizes[group[0]]
+        schema, attributes, size = self.setup.schema, len(group), self.setup.sizes[group[0]]
         if attributes == 1 or attributes * size > MOST_LABELS or not label_by_label(schema, group):
             return None
         differ = len({schema.attributes[place].labels for place in group}) > 1
@@ -161,7 +161,7 @@ class TwoPhases:
 
         The rule takes no choice that would be worse by more than `SLACK` if attributes had nothing in common.
         """
-        answer = private(self.asked.budget, size)
+        answer = private(self.setup.budget, size)
         first, second = self.first(size), self.phase2 * answer.information / answer.codes
         even = 1 / (first + second * answer.codes / attributes**2)
         secret = max(self.max_pivot_guess, 1 / attributes)

@@ -12,7 +12,7 @@ from privtally.documents.plan import MOST_PIVOTS
 from privtally.errors import PrivtallyError
 from privtally.lab import pair_error
 from privtally.lab.expectation import Noise, Population, expected_error
-from privtally.lab.noise import Asked, TwoPhases, evenly_filled, said
+from privtally.lab.noise import Setup, TwoPhases, evenly_filled, said
 from privtally.mechanisms import NAMED, build
 from privtally.mechanisms.fills import CopyFill, Fill, RowFill, TableFill
 from privtally.mechanisms.grouping import best_groups
@@ -70,32 +70,47 @@ def offers(schema: Schema, question: Question) -> list[Offer]:
 
 def offer_of(schema: Schema, question: Question, design: Design) -> Offer:
     """One campaign, whether or not its groups are the best."""
-    places = None if design.groups is None else tuple(tuple(map(schema.names.index, own)) for own in design.groups)
-    asked = Asked(schema, question.people, question.epsilon, places or (tuple(range(len(schema.sizes))),))
+    setup = Setup(schema, question.people, question.epsilon, _places(schema, design))
     named, people = NAMED[design.mechanism], question.people
     if named.learned is not None:
-        for group in asked.groups:
+        for group in setup.groups:
             named.learned.check_labels(schema, group)
         assert design.phase1_share is not None
         phase1 = phase1_people(people, design.phase1_share)
-        two = TwoPhases(asked, phase1, question.max_pivot_guess, by_label=named.learned.by_label)
+        two = TwoPhases(setup, phase1, question.max_pivot_guess, by_label=named.learned.by_label)
         noises = list(_LEARNED[named.learned](two))
-    elif named.fill is None:
-        noises = [said(Asked(schema, people, question.epsilon, tuple((own,) for own in range(len(schema.sizes)))))]
     else:
-        noises = [said(asked, design.pivots) if named.fill.silent else evenly_filled(asked)]
-    return Offer(design, pivot_guess(design, asked.groups, question), _least(noises, people))
+        noises = [said(setup, design.pivots) if _says_which(design.mechanism) else evenly_filled(setup)]
+    return Offer(design, pivot_guess(design, setup.groups, question), _least(noises, people))
+
+
+def _places(schema: Schema, design: Design) -> Groups:
+    """The groups of a campaign by the places of their attributes."""
+    attributes = range(len(schema.sizes))
+    if design.groups is not None:
+        return tuple(tuple(map(schema.names.index, group)) for group in design.groups)
+    return tuple((own,) for own in attributes) if _asks_all(design.mechanism) else (tuple(attributes),)
+
+
+def _asks_all(mechanism: MechanismName) -> bool:
+    """Whether every report answers every question."""
+    return NAMED[mechanism].fill is None and not NAMED[mechanism].learns
+
+
+def _says_which(mechanism: MechanismName) -> bool:
+    """Whether a report says which questions it answers."""
+    fill = NAMED[mechanism].fill
+    return _asks_all(mechanism) or (fill is not None and fill.silent)
 
 
 def pivot_guess(design: Design, groups: Groups, question: Question) -> float:
     """How often an observer names the asked attributes of a group that does not ask all of its own, at most."""
-    named = NAMED[design.mechanism]
     choosing = [len(group) for group in groups if len(group) > design.pivots]
-    if (named.fill is None and not named.learns) or not choosing:
+    if not choosing:
         return 1 / sum(map(len, groups))
-    if named.learns:
+    if NAMED[design.mechanism].learns:
         return max(question.max_pivot_guess, 1 / min(choosing))
-    return 1.0 if named.fill is not None and named.fill.silent else 1 / min(choosing)
+    return 1.0 if _says_which(design.mechanism) else 1 / min(choosing)
 
 
 def _least(noises: Sequence[Noise], people: int) -> Callable[[Population], float]:
@@ -115,15 +130,13 @@ def _frequencies(schema: Schema, question: Question, mechanism: MechanismName) -
 
 def _pairs(schema: Schema, question: Question, mechanism: MechanismName) -> Iterator[Offer]:
     """The campaigns of a mechanism whose reports carry all pairs of attributes."""
-    attributes, named = len(schema.sizes), NAMED[mechanism]
-    alone = named.fill is None and not named.learns
-    several = range(2, min(MOST_PIVOTS, attributes) + 1) if named.fill is not None and named.fill.silent else ()
-    for pivots in (attributes,) if alone and attributes > 1 else several:
-        design = Design(mechanism, pivots=1 if alone else pivots)
+    attributes = len(schema.sizes)
+    several = range(2, min(MOST_PIVOTS, attributes) + 1) if _says_which(mechanism) else ()
+    for answered in [attributes] if _asks_all(mechanism) and attributes > 1 else several:
+        design = Design(mechanism, pivots=1 if _asks_all(mechanism) else answered)
         if _possible(schema.sizes, question.epsilon, mechanism, None, design.pivots):
-            square = pair_error.mean_square(schema.sizes, question.epsilon, question.people, pivots)
-            guess = pivot_guess(design, (tuple(range(attributes)),), question)
-            yield Offer(design, guess, _everywhere(square))
+            square = pair_error.mean_square(schema.sizes, question.epsilon, question.people, answered)
+            yield Offer(design, pivot_guess(design, _places(schema, design), question), _everywhere(square))
 
 
 def _everywhere(square: float) -> Callable[[Population], float]:
