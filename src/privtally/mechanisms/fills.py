@@ -105,7 +105,7 @@ class CopyFill(Fill, frozen=True, tag="copy"):
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:
         if pivots != 1 or len(set(asked)) > 1:
-            raise PlanError("copies need one pivot, and the same number of labels and channel in every attribute")
+            raise PlanError("copies need one pivot, the same number of labels and the same channel in every attribute")
         if len(self.probability) != len(asked) or {len(row) for row in self.probability} != {len(asked)}:
             raise PlanError("copy probabilities must have a row and a column for each attribute")
         if any(row[own] != 1 for own, row in enumerate(self.probability)):
