@@ -12,7 +12,7 @@ from privtally.errors import PlanError
 from privtally.mechanisms.pivot_guess import pivot_guess
 from privtally.names import Observer
 from privtally.privacy.certificate import certify
-from privtally.privacy.leakage import Marginals, leakage, uniform
+from privtally.privacy.leakage import Leakage, Marginals, leakage, uniform
 from privtally.privacy.poisoning import poison
 
 Frequencies = Mapping[str, Sequence[float]]
@@ -30,8 +30,7 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
     certificate = certify(plan)
     marginals = _marginals(plan, frequencies)
     found = leakage(plan.sampler, marginals)
-    guess = None if found.pivot_guess is None else float(found.pivot_guess)
-    exact = guess is not None or found.blind_pivot_guess is None
+    guess, exact = _pivot_guess(plan, marginals, found)
     return {
         "plan": plan.digest,
         "mechanism": plan.mechanism,
@@ -40,7 +39,7 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
         "answers": plan.answers,
         "total_epsilon": plan.total_epsilon,
         **{name: certificate[name] for name in ("realised", "exact", "by_differing_attributes")},
-        "pivot_guess": guess if exact else _bounded_guess(plan, marginals),
+        "pivot_guess": guess,
         "pivot_guess_exact": exact,
         "observer": _observer(plan, frequencies),
         "pivot_guess_without_report": None if found.blind_pivot_guess is None else float(found.blind_pivot_guess),
@@ -74,11 +73,17 @@ def audit_campaign(plans: Sequence[Plan], frequencies: Frequencies | None = None
     }
 
 
-def _bounded_guess(plan: Plan, marginals: Marginals) -> float:
-    """A bound on the chance of naming a part's asked attributes, where reports are too many to enumerate."""
-    parts = (part for part in plan.sampler.parts if len(part.branches) > 1)
+def _pivot_guess(plan: Plan, marginals: Marginals, found: Leakage) -> tuple[float | None, bool]:
+    """The chance of naming a part's asked attributes, the largest one, and whether it is exact or a bound; None where
+    every part asks all of its attributes, or no bound can be given.
+    """
+    if found.pivot_guess is not None or found.blind_pivot_guess is None:
+        return None if found.pivot_guess is None else float(found.pivot_guess), True
     known = [np.array(own, dtype=float) for own in marginals]
-    return max(pivot_guess(part, [known[own] for own in part.attributes]).value for part in parts)
+    parts = [part for part in plan.sampler.parts if len(part.branches) > 1]
+    guesses = [pivot_guess(part, [known[own] for own in part.attributes]) for part in parts]
+    value, exact = max(guess.value for guess in guesses), all(guess.exact for guess in guesses)
+    return value if exact or value < 1 else None, exact
 
 
 def _observer(plan: Plan, frequencies: Frequencies | None) -> Observer:

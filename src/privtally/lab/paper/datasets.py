@@ -28,17 +28,17 @@ STALK_ROOT, RING_TYPE = "?bcer", "eflnp"
 def load_dataset(name: str, directory: Path | None) -> Records:
     """The paper's input: some attributes of some people, drawn and ordered as the authors did."""
     if name == "Adult":
-        lines = [*_lines("adult/adult.data", directory), *_lines("adult/adult.test", directory)[1:]]
+        lines = [*read_lines("adult/adult.data", directory), *read_lines("adult/adult.test", directory)[1:]]
         fields = [line.split(", ") for line in lines]
         people, labels = 10_000, ["01", "01", "01"]
         chosen = [(row[5].startswith("Married"), row[7] in ("Husband", "Wife"), row[9] == "Female") for row in fields]
         rows = [list(map(int, row)) for row in chosen]
     elif name == "Mushroom":
-        fields = [line.split(",") for line in _lines("mushroom/agaricus-lepiota.data", directory)]
+        fields = [line.split(",") for line in read_lines("mushroom/agaricus-lepiota.data", directory)]
         people, labels = 8_000, [STALK_ROOT, RING_TYPE]
         rows = [[STALK_ROOT.index(row[11]), RING_TYPE.index(row[19])] for row in fields]
     else:
-        fields = [line.split() for line in _lines("clave/ClaveVectors_Firm-Teacher_Model.txt", directory)]
+        fields = [line.split() for line in read_lines("clave/ClaveVectors_Firm-Teacher_Model.txt", directory)]
         people, labels = 10_000, ["01", "01"]
         rows = [[int(row[1]), int(row[18])] for row in fields]
     codes = np.array(rows, dtype=np.uint8)
@@ -54,7 +54,7 @@ def data_directory(named: Path | None) -> Path | None:
     return named or (Path(variable) if variable else None)
 
 
-def _lines(name: str, directory: Path | None) -> list[str]:
+def read_lines(name: str, directory: Path | None) -> list[str]:
     """A file's lines that are not blank."""
     path = _fetch(name) if directory is None else directory / name
     try:
