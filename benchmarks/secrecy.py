@@ -2,7 +2,8 @@
 
 `PRIVTALLY_DATA_DIR=data python -m benchmarks.secrecy [--runs 16] [--tables]` prints the tables of
 docs/guide/secrecy.md: root mean squared errors in percentage points of the `pooled` estimate, both phases simulated, a
-tenth of the people in Phase I. With `--tables` it compares the smoothing of Cond-RR's tables with none.
+tenth of the people in Phase I, with their standard errors over the runs. With `--tables` it compares the smoothing of
+Cond-RR's tables with none.
 """
 
 import argparse
@@ -64,7 +65,7 @@ def populations() -> Iterator[Population]:
     yield _of_columns("Mushroom: class, ring number, habitat, gill size", mushroom, (0, 18, 22, 8))
     yield _of_columns("Clave: four of sixteen beats", clave, (0, 4, 8, 12))
     for attributes, size, correlation in ((2, 4, 0.8), (4, 3, 0.8), (4, 4, 0.0)):
-        yield _synthetic(attributes, size, correlation)
+        yield synthetic(attributes, size, correlation)
 
 
 def _of_columns(name: str, rows: Sequence[Sequence[str]], columns: Sequence[int]) -> Population:
@@ -74,7 +75,8 @@ def _of_columns(name: str, rows: Sequence[Sequence[str]], columns: Sequence[int]
     return Population(name, Records(Schema.of(labels), np.array(codes, dtype=np.uint8).T))
 
 
-def _synthetic(attributes: int, size: int, correlation: float) -> Population:
+def synthetic(attributes: int, size: int, correlation: float) -> Population:
+    """Answers that copy a first one, or are drawn from frequencies of their own."""
     made_up = np.random.default_rng([attributes, size, int(10 * correlation)])
     laws = made_up.dirichlet(np.full(size, 2.0), attributes)
     fresh = [made_up.choice(size, 50_000, p=law) for law in laws]
@@ -127,8 +129,10 @@ def table_error(population: Population, plan: Plan) -> float:
 
 
 def points(squares: Sequence[float]) -> str:
-    """A root mean squared error in percentage points."""
-    return f"{100 * np.sqrt(np.mean(squares)):.2f}"
+    """A root mean squared error in percentage points, with its standard error over the runs."""
+    root = float(np.sqrt(np.mean(squares)))
+    spread = float(np.std(squares, ddof=1)) / len(squares) ** 0.5 / (2 * root)
+    return f"{100 * root:.2f} ± {100 * spread:.2f}"
 
 
 def row(population: Population, people: int, epsilon: float, cells: Sequence[str]) -> str:
