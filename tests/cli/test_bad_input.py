@@ -237,3 +237,11 @@ def test_options_without_effect(
 
 def test_more_people_than_are_simulated(program: Program) -> None:
     assert "10000000" in program("demo", "--people", 10**12, code=2).err
+
+
+@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
+def test_a_bound_on_guessing_that_cannot_be_kept(program: Program, schema: Path, data: Path, mechanism: str) -> None:
+    run = ("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", "job")
+    assert "0.3334" in refused(program, *run, "--max-pivot-guess", 0.2)
+    assert not Path("job").exists()
+    assert "observer" in program(*run, "--observer", "everybody", code=2).err
