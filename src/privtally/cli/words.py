@@ -29,7 +29,8 @@ HEADER_WIDTH = 16
 
 def headline(plan: Plan) -> str:
     """A plan in one line."""
-    return f"plan {plan.digest[:12]}…, phase {plan.phase} of {plan.mechanism}, ε = {plan.epsilon:g}"
+    place = f"phase {plan.phase}" if plan.round == 1 else f"phase {plan.phase} (round {plan.round})"
+    return f"plan {plan.digest[:12]}…, {place} of {plan.mechanism}, ε = {plan.epsilon:g}"
 
 
 def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "plan": document.digest,
                 "campaign": document.campaign_id,
                 "phase": document.phase,
+                "round": document.round,
                 "mechanism": document.mechanism,
                 "epsilon": document.epsilon,
                 "answers": document.answers,
