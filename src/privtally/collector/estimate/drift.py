@@ -43,7 +43,10 @@ def _compare(frequencies: Sequence[Floats], spreads: Sequence[Floats]) -> tuple[
     """
     basis = zero_sum_basis([len(frequencies[0])])
     points = [basis.T @ own for own in frequencies]
-    precisions = [np.linalg.inv(basis.T @ own @ basis) for own in spreads]
+    sizes = [own.trace() for own in spreads]
+    # If nothing changed, rounds differ in the size of their errors alone: each round's covariance by itself is noisy.
+    shape = np.mean([own / size for own, size in zip(spreads, sizes, strict=True)], axis=0)
+    precisions = [np.linalg.inv(basis.T @ (size * shape) @ basis) for size in sizes]
     weighted = sum((own @ point for own, point in zip(precisions, points, strict=True)), np.zeros(()))
     common = np.linalg.solve(sum(precisions, np.zeros(())), weighted)
     off = [point - common for point in points]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privtally.collector.estimate.inverse import block_diagonal
+from privtally.collector.estimate.added_error import add_error, root_of_answers
 from privtally.collector.estimate.likelihood import Likelihood, Score
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts
@@ -48,18 +48,8 @@ class Returning:
 
     def at(self, frequencies: Floats) -> Score:
         gradient, information = self._likelihood.at(frequencies)
-        root = np.sqrt(self._share) * block_diagonal([_root(own) for own in np.split(frequencies, self._ends)])
-        scaled = root.T @ information @ root + np.eye(len(frequencies))
-        solved = np.linalg.solve(scaled, root.T @ np.column_stack([information, gradient]))
-        lost = information @ root @ solved
-        return gradient - lost[:, -1], information - lost[:, :-1]
-
-
-def _root(frequencies: Floats) -> Floats:
-    """A matrix whose square is the covariance of one person's answer."""
-    proper = project_to_simplex(frequencies)
-    root: Floats = np.diag(np.sqrt(proper)) - np.outer(proper, np.sqrt(proper))
-    return root
+        proper = [project_to_simplex(own) for own in np.split(frequencies, self._ends)]
+        return add_error((gradient, information), np.sqrt(self._share) * root_of_answers(proper))[:2]
 
 
 def allowing_for_returns(

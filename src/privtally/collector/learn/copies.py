@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from privtally.collector.estimate import History, unbiased
-from privtally.collector.estimate.stacked import PhaseLikelihood
+from privtally.collector.estimate import History
+from privtally.collector.estimate.current import current_frequencies, current_likelihoods
 from privtally.collector.learn.robust import choose
 from privtally.collector.learn.rules import copy_probabilities
 from privtally.collector.learn.wanted import Found, Wanted
@@ -15,11 +15,10 @@ def learn_copies(history: History, group: Places, budget: Fraction, wanted: Want
     """Copy probabilities by the rule."""
     if wanted.rule == "robust":
         labels = [history[-1][0].schema.attributes[own].labels for own in group]
-        likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
-        choice = choose(labels, budget, likelihoods, wanted.people, wanted.max_pivot_guess)
+        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, wanted.max_pivot_guess)
         fill = CopyFill(tuple(map(tuple, choice.copy_probability.tolist())))
         return Found(fill, wanted.rule, wanted.people, choice.pivot_guess)
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     own_frequencies = [frequencies[own] for own in group]
     fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
     # The paper's rules are for randomized response, whatever the number of labels.

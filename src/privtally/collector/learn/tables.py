@@ -3,7 +3,8 @@
 from fractions import Fraction
 from itertools import combinations
 
-from privtally.collector.estimate import History, unbiased
+from privtally.collector.estimate import History
+from privtally.collector.estimate.current import current_frequencies
 from privtally.collector.joint import conditional_rows, fitted, joint_table
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.collector.simplex import project_to_simplex
@@ -14,7 +15,7 @@ from privtally.mechanisms.fills import Places, Row, Table, TableFill, table_plac
 
 def learn_tables(history: History, group: Places, _budget: Fraction, _wanted: Wanted) -> Found:
     """A conditional table for every ordered pair."""
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     marginals = [project_to_simplex(frequencies[own]) for own in group]
     rows: dict[tuple[Places, int], tuple[Row, ...]] = {}
     for one, two in combinations(range(len(marginals)), 2):
