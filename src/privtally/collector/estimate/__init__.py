@@ -74,14 +74,13 @@ def _round_estimates(rounds: Sequence[History], each: Sequence[Found], *, interv
 
 
 def _changes(rounds: Sequence[History], notes: list[str]) -> dict[str, Change]:
-    """The test for change between rounds, if each determines all frequencies."""
+    """The test for change between rounds, if there can be one."""
     try:
-        alone = [unbiased(history, []) for history in rounds]
-    except EstimateError:
-        notes.append("Whether the answers changed cannot be tested: a round by itself does not determine them.")
+        found = changes(rounds)
+    except EstimateError as why:
+        notes.append(f"Whether the answers changed between rounds is not tested: {why}.")
         return {}
-    found = changes(rounds[0][0][0].schema.names, alone)
-    notes += about_changes(found) if found else []
+    notes += about_changes(found)
     return found
 
 

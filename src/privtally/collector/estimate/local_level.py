@@ -67,10 +67,9 @@ class Rounds:
     def __init__(self, likelihoods: Sequence[Sequence[Likelihood]], labels: Labels) -> None:
         self._likelihoods, self._labels = likelihoods, labels
         self._model = model = Model(labels)
-        together = pool([each for own in likelihoods for each in own], labels)
+        together, self._said = near_together(likelihoods, model)
         ends = np.cumsum(model.sizes)[:-1]
         point = [project_to_simplex(own) for own in np.split(together.mean, ends)]
-        self._said = [_quadratic(own, model, np.concatenate(point)) for own in likelihoods]
         # What an answer can change by: its frequency, as large as the reports allow.
         possible = [own + error for own, error in zip(point, np.split(np.sqrt(together.variance), ends), strict=True)]
         scale = np.repeat(np.sqrt(np.array(model.sizes) + 1), model.sizes)
@@ -128,8 +127,13 @@ class Rounds:
         return total
 
 
-def _quadratic(likelihoods: Sequence[Likelihood], model: Model, point: Floats) -> Quadratic:
-    """The log-likelihood of a round near a point."""
-    gradient, information = derivatives(likelihoods, point)
-    from_uniform = gradient + information @ (point - model.uniform)
-    return Quadratic(model.basis.T @ from_uniform, model.basis.T @ information @ model.basis)
+def near_together(likelihoods: Sequence[Sequence[Likelihood]], model: Model) -> tuple[Pooled, list[Quadratic]]:
+    """What all rounds say together, as if nothing had changed, and every round's log-likelihood near that."""
+    together = pool([each for own in likelihoods for each in own], model.labels)
+    point = np.concatenate([project_to_simplex(own) for own in np.split(together.mean, np.cumsum(model.sizes)[:-1])])
+    said = []
+    for own in likelihoods:
+        gradient, information = derivatives(own, point)
+        from_uniform = gradient + information @ (point - model.uniform)
+        said.append(Quadratic(model.basis.T @ from_uniform, model.basis.T @ information @ model.basis))
+    return together, said

@@ -90,6 +90,7 @@ class Model:
     """
 
     def __init__(self, labels: Labels) -> None:
+        self.labels = labels
         self.sizes = [len(own) for own in labels]
         self.largest = max(self.sizes) + 1
         self.uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
