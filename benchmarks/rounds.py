@@ -1,19 +1,23 @@
 """Rounds: how well a campaign follows answers that change, and what that costs if they do not.
 
-`python -m benchmarks.rounds [--runs 40] [--guide docs/guide] [--json]`
+`python -m benchmarks.rounds [--runs 40] [--guide docs/guide]`
 
 People are new in every round, or the same in all of them. Frequencies are softmax of a random walk whose steps have the
 stated standard deviation; answers of one person depend on each other. Counts are sampled exactly (lab/simulate.py). All
 estimates of a cell see the same campaigns. The error is that of the last round's frequencies, in percentage points.
 """
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks.accuracy import rewrite
 from privtally.collector.estimate.attribute import Found
 from privtally.collector.estimate.history import History, in_rounds
 from privtally.collector.estimate.methods import IN_ROUNDS
@@ -47,11 +51,6 @@ class Case:
     rounds: int
     step: float
     returning: bool = False
-
-    @property
-    def free(self) -> int:
-        """How many frequencies are free."""
-        return self.attributes * (self.size - 1)
 
 
 def drifting(case: Case, generator: Generator) -> list[Floats]:
@@ -127,16 +126,69 @@ ESTIMATES: Mapping[str, Callable[[History], Found]] = {
 
 def measure(case: Case, runs: int, seed: int = 1) -> dict[str, float]:
     """Root mean squared errors in percentage points, and how often the model's 95 % intervals hold."""
-    squares: dict[str, list[float]] = {name: [] for name in ESTIMATES}
-    held = []
+    squares: dict[str, list[float]] = {}
     for run in range(runs):
         generator = np.random.default_rng([seed, run])
         laws = drifting(case, generator)
         history = campaign(case, laws, generator)
-        for name, method in ESTIMATES.items():
-            found = method(history)
-            off = np.array(found.frequencies) - laws[-1]
-            squares[name].append(float(np.mean(off**2)))
+        found = {name: method(history) for name, method in ESTIMATES.items()}
+        if NAMED[case.mechanism].learns:
+            found["one plan"] = _together(campaign(case, laws, generator, refreshed=False))
+        for name, estimate in found.items():
+            off = np.array(estimate.frequencies) - laws[-1]
+            squares.setdefault(name, []).append(float(np.mean(off**2)))
             if name == "rounds":
-                held.append(np.mean(np.abs(off) <= NORMAL_95 * np.sqrt(np.array(found.variances))))
-    return {name: 100 * float(np.sqrt(np.mean(own))) for name, own in squares.items()} | {"held": float(np.mean(held))}
+                inside = np.abs(off) <= NORMAL_95 * np.sqrt(np.array(estimate.variances))
+                squares.setdefault("held", []).append(float(inside.mean()) ** 2)
+        steps = [np.mean((one - two) ** 2) for one, two in pairwise(laws)]
+        squares.setdefault("change", []).append(float(np.mean(steps)))
+    held = float(np.mean(np.sqrt(squares.pop("held"))))
+    return {name: 100 * float(np.sqrt(np.mean(own))) for name, own in squares.items()} | {"held": held}
+
+
+MANY = Case("smp", 12, 4, 2.0, 4_000, 5, 0.0)
+LEARNED = Case("corr-rr", 6, 4, 4.0, 4_000, 5, 0.0)
+ALONE = Case("spl", 1, 4, 1.0, 4_000, 5, 0.0)
+CASES = (
+    *(replace(MANY, rounds=rounds) for rounds in (2, 3)),
+    *(replace(MANY, step=step) for step in (0.0, 0.05, 0.1, 0.2, 0.5)),
+    *(replace(LEARNED, step=step) for step in (0.0, 0.1, 0.3)),
+    *(replace(ALONE, step=step) for step in (0.0, 0.1, 0.3)),
+    replace(MANY, epsilon=8.0, people=1_000, returning=True),
+    replace(MANY, epsilon=8.0, people=1_000, returning=True, step=0.1),
+)
+COLUMNS = ("rounds", "all alike", "last alone", "first alone", "one plan")
+
+
+def table(found: Sequence[tuple[Case, dict[str, float]]]) -> str:
+    """The table of docs/guide/rounds.md."""
+    titles = ["campaign", "rounds", "change a round", *COLUMNS, "95 % intervals hold"]
+    lines = [" | ".join(titles), " | ".join(["---"] * len(titles))]
+    for case, errors in found:
+        name = f"{case.mechanism}, {case.attributes} × {case.size} labels, ε = {case.epsilon:g}"
+        name += f", {case.people:,} a round" + (", the same people" if case.returning else "")
+        best = min(errors[column] for column in COLUMNS if column in errors)
+        cells = [f"{errors[column]:.2f}" if column in errors else "" for column in COLUMNS]
+        cells = [f"**{cell}**" if cell == f"{best:.2f}" else cell for cell in cells]
+        lines.append(" | ".join([name, str(case.rounds), f"{errors['change']:.1f}", *cells, f"{errors['held']:.1%}"]))
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def main() -> None:
+    """Simulate every case and print or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the table of rounds.md there")
+    options = parser.parse_args()
+    found = []
+    for case in CASES:
+        # A single question says little in one campaign, and takes little time.
+        runs = options.runs if case.attributes > 1 else 5 * options.runs
+        found.append((case, measure(case, runs)))
+        print(table(found[-1:]).splitlines()[-1], flush=True)
+    if options.guide is not None:
+        rewrite(options.guide / "rounds.md", "benchmarks/rounds.py", table(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,13 @@ mechanism, and the chi-square test of whole reports.
 from collections.abc import Callable
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 
+from privtally.collector.estimate import local_level, methods
+from privtally.documents import campaign as campaigns
 from privtally.documents.plan import Plan
+from privtally.errors import CampaignError
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Law, projective
 from privtally.mechanisms import channel as channels
@@ -28,6 +32,10 @@ from tests.support import (
     all_laws,
     chi_square_p,
     exp_below,
+    expected_counts,
+    fill_of,
+    first_plan,
+    later_plan,
     plan_of,
     plan_with,
     subsets,
@@ -130,6 +138,50 @@ def reports_of_subsets() -> None:
         assert chi_square_p(drawn[given == code][:, None], law_given(channel, code)) > 1e-9
 
 
+def parts_of_rounds() -> None:
+    """A round asks as the first plan did, and plans that do not are refused."""
+    first = first_plan((3, 3), 1.0, "corr-rr")
+    fill = fill_of("corr-rr", (3, 3))
+    assert fill is not None
+    second = later_plan(first, fill)
+    again = campaigns.refresh([first, second])
+    assert all_laws(again.sampler) == all_laws(first.sampler)
+    assert _refused([first, second, msgspec.structs.replace(again, parts=second.parts)])
+    assert _refused([first, msgspec.structs.replace(again, phase=2), msgspec.structs.replace(second, phase=3)])
+
+
+def _refused(plans: list[Plan]) -> bool:
+    try:
+        campaigns.check_one_campaign(plans, CampaignError)
+    except CampaignError:
+        return True
+    return False
+
+
+def errors_of_returning_people() -> None:
+    """Two phases with the same people: the stated variance is not below the exact one, noise halved, sampling not."""
+    first = first_plan((3,), 5.0, answers=2)
+    plans = [first, campaigns.refresh([first])]
+    answers, people = np.array([0.5, 0.3, 0.2]), 10_000
+    history = [(plan, expected_counts(plan, answers, people)) for plan in plans]
+    alone = methods.unbiased(history[:1], []).variances[0]
+    sampling = answers * (1 - answers) / people
+    exact = (alone - sampling) / 2 + sampling
+    assert (methods.unbiased(history, []).variances[0] > 0.99 * exact).all()
+    (pooled,) = methods.IN_ROUNDS["pooled"]([history], [0], [])
+    assert (pooled.variances[0] > 0.95 * exact).all()
+
+
+def changes_of_rounds() -> None:
+    """A change adds its covariance once, and nothing else moves."""
+    information, root = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([[0.5, 0.1], [0.0, 0.4]])
+    said = local_level.Quadratic(np.array([1.0, -2.0]), information)
+    after = said.after_change(root)
+    covariance = np.linalg.inv(information)
+    assert np.allclose(np.linalg.inv(after.information), covariance + root @ root.T)
+    assert np.allclose(np.linalg.solve(after.information, after.gradient), covariance @ said.gradient)
+
+
 CHECKS: dict[str, Callable[[], None]] = {
     "words of randomized response": words_of(
         (lambda: Keep(3, 5, 2), 3),
@@ -149,6 +201,9 @@ CHECKS: dict[str, Callable[[], None]] = {
     "meaning of tables": meaning_of_tables,
     "law of subsets": law_of_subsets,
     "reports of subsets": reports_of_subsets,
+    "parts of rounds": parts_of_rounds,
+    "errors of returning people": errors_of_returning_people,
+    "changes of rounds": changes_of_rounds,
     **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE)},
     **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE)},
     **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, *BEYOND)},

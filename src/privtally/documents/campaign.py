@@ -81,10 +81,15 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
                 "the plans of one campaign agree in them"
             )
         _check_rounds(one, two, error)
-    starts = [plan for plan in ordered if plan.learned is None]
+    _check_starts(ordered, error)
+    return ordered
+
+
+def _check_starts(plans: Sequence[Plan], error: type[PrivtallyError]) -> None:
+    """Refuse rounds that do not start alike."""
+    starts = [plan for plan in plans if plan.learned is None]
     if any(plan.parts != starts[0].parts for plan in starts):
         raise error("the rounds of a campaign start with different 'parts'; each asks as the first one did")
-    return ordered
 
 
 def _check_rounds(one: Plan, two: Plan, error: type[PrivtallyError]) -> None:

@@ -106,7 +106,7 @@ class RoundEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     round: int
     phases: tuple[int, ...]
-    attributes: dict[str, Frequencies]
+    attributes: dict[str, AttributeEstimate]
 
     def __post_init__(self) -> None:
         if self.round < 1 or not self.phases or min(self.phases) < 1:

@@ -1,6 +1,7 @@
 """The chi-square distribution, central and not: tail probabilities, and the shift that a test sees often enough."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import exp, lgamma, log, sqrt
 
 
@@ -42,6 +43,7 @@ def critical(level: float, degrees: int) -> float:
     return _crossing(lambda value: level - tail(value, degrees), degrees + 10.0)
 
 
+@lru_cache(maxsize=64)
 def seen_shift(level: float, degrees: int, power: float) -> float:
     """The non-centrality that a test at this level sees with this probability."""
     bound = critical(level, degrees)
