@@ -17,8 +17,8 @@ import numpy as np
 
 from privtally.collector.estimate.added_error import add_error, root_of_answers
 from privtally.collector.estimate.likelihood import Likelihood, Score
-from privtally.collector.estimate.pooled import Labels, Model, Pooled, derivatives, pool
-from privtally.collector.estimate.prior import Noise, variances
+from privtally.collector.estimate.pooled import Labels, Model, Pooled, Posterior, derivatives, pool
+from privtally.collector.estimate.prior import Noise, Prior, variances
 from privtally.collector.simplex import project_to_simplex
 from privtally.exact.arrays import Floats
 
@@ -79,17 +79,22 @@ class Rounds:
     def _plausible(self) -> tuple[Floats, Floats]:
         """The factors that the rounds support, and their weights."""
         changes, weights = self._grid()
-        basis = self._model.basis
-        information = sum((own.information for own in self._said), np.zeros(()))
-        prior = self._model.prior_for(basis @ information @ basis.T)
+        last = len(self._said) - 1
+        together = self._others(last, 0.0) + self._said[last]
+        information = self._model.basis @ together.information @ self._model.basis.T
+        # The prior's variances that all rounds together rule out are ruled out for each of them.
+        prior = self._posterior(self._model.prior_for(information), together).plausible()
         evidence = np.empty(len(changes))
         for place, change in enumerate(changes.tolist()):
-            last = self._others(len(self._said) - 1, change) + self._said[-1]
-            found = self._model.posterior(prior, basis @ last.gradient, basis @ last.information @ basis.T)
-            evidence[place] = last.constant + found.log_evidence
+            said = self._others(last, change) + self._said[last]
+            evidence[place] = said.constant + self._posterior(prior, said).log_evidence
         weights = weights * np.exp(evidence - evidence.max())
         kept = weights >= NEGLIGIBLE * weights.sum()
         return changes[kept], weights[kept] / weights[kept].sum()
+
+    def _posterior(self, prior: Prior, said: Quadratic) -> Posterior:
+        basis = self._model.basis
+        return self._model.posterior(prior, basis @ said.gradient, basis @ said.information @ basis.T)
 
     def _grid(self) -> tuple[Floats, Floats]:
         """The factors and their prior weights."""
