@@ -9,6 +9,9 @@ from privtally.lab.seed import seeded
 from privtally.lab.survey import SCHEMA, simulate
 
 PEOPLE = {"survey-1.csv": 400, "survey-2.csv": 3_600}
+NEXT_YEAR = {"survey-3.csv": 400, "survey-4.csv": 3_600}
+LONELIER = 0.5
+"""The probability that somebody feels lonely one step more often a year later."""
 VISITORS = RESIDENTS = 4_000
 TOWNS, WAYS = 60, ("walk", "bicycle", "bus", "car")
 
@@ -17,12 +20,7 @@ def main(directory: Path) -> None:
     """Write the files."""
     source = seeded(2026)
     for name, people in PEOPLE.items():
-        with (directory / name).open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["postcode area", *SCHEMA.names])
-            for row in simulate(people, source).codes.tolist():
-                labels = [attribute.labels[code] for attribute, code in zip(SCHEMA.attributes, row, strict=True)]
-                writer.writerow(["12", *labels])
+        write_survey(directory / name, simulate(people, source).codes.tolist())
     with (directory / "visits.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["age", "smokes", "hours of sleep"])
@@ -31,6 +29,22 @@ def main(directory: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["town", "travels"])
         writer.writerows(resident(source) for _ in range(RESIDENTS))
+    lonely = SCHEMA.names.index("feels lonely")
+    for name, people in NEXT_YEAR.items():
+        codes = simulate(people, source).codes
+        more = (source.words(people) >> 40) < LONELIER * 2**24
+        codes[more, lonely] = (codes[more, lonely] + 1).clip(max=SCHEMA.attributes[lonely].size - 1)
+        write_survey(directory / name, codes.tolist())
+
+
+def write_survey(path: Path, rows: list[list[int]]) -> None:
+    """Write the answers of a survey, and a column that nobody asked for."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["postcode area", *SCHEMA.names])
+        for row in rows:
+            labels = [attribute.labels[code] for attribute, code in zip(SCHEMA.attributes, row, strict=True)]
+            writer.writerow(["12", *labels])
 
 
 def visitor(source: Source) -> tuple[int, str, str]:

@@ -135,7 +135,7 @@ def dependence(table: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_noise_of_dependence_is_what_independent_answers_show(epsilon: float) -> None:
-    """Over 400 runs, within 20 %: the mean of a sum of four squares is known to 4 %. All variances would be too much."""
+    """Over 400 runs, within 20 %: the mean of a sum of four squares is known to 4 %. All variances are too much."""
     plan = first_plan((2, 5), epsilon)
     law = np.outer([0.3, 0.7], [0.1, 0.2, 0.3, 0.2, 0.2])
     generator = np.random.default_rng(1)

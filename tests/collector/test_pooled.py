@@ -104,7 +104,7 @@ def test_an_attribute_with_very_many_labels_takes_no_matrix(mechanism: str) -> N
 def test_the_estimator_is_given_plans_and_counts_and_nothing_else() -> None:
     """With the import rules, which keep records, clients and simulations away, no truth can reach it."""
     parameters = inspect.signature(estimate).parameters
-    assert list(parameters) == ["history", "method"]
+    assert list(parameters) == ["history", "method", "by_round"]
     assert get_args(Phase) == (Plan, Counts)
     assert get_args(parameters["history"].annotation) == (Phase,)
     assert parameters["method"].annotation == Method

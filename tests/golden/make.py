@@ -12,6 +12,7 @@ import numpy as np
 from privtally import __version__
 from privtally.collector.estimate import History, Phase, estimate
 from privtally.collector.tally import count
+from privtally.documents.campaign import refresh
 from privtally.documents.plan import Learned, LearnedFrom, Plan
 from privtally.documents.report import Reports
 from privtally.lab.seed import seeded
@@ -23,8 +24,8 @@ from privtally.schema import Records
 from tests.support import fill_of, first_plan, plan_with
 
 HERE = Path(__file__).parent
-GENERAL = ("groups", "two-pivots")
-"""Plans that no named mechanism has."""
+GENERAL = ("groups", "two-pivots", "rounds")
+"""Plans that no named mechanism has, and a campaign of two rounds."""
 KINDS = (*MECHANISMS, *GENERAL)
 LIMIT = 5
 """Past this many distinct reports the counts of the second phases are kept as pairwise tables."""
@@ -40,6 +41,9 @@ def plans_of(kind: str) -> list[Plan]:
         ]
     if kind == "two-pivots":
         return [plan_with((PartPlan((0, 1, 2), 2, (RandomizedResponse(),) * 3, SilentFill()),), (2, 3, 4), 3.0)]
+    if kind == "rounds":
+        first = first_plan((3, 4), 2.0, "smp", answers=2)
+        return [first, refresh([first])]
     name: MechanismName = next(name for name in MECHANISMS if name == kind)
     first, fill = first_plan((3, 3), 1.5, name), fill_of(name, (3, 3), seed=4)
     if fill is None:

@@ -7,10 +7,14 @@ mechanism, the chi-square test of whole reports, and how well the asked attribut
 from collections.abc import Callable
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 
+from privtally.collector.estimate import local_level, methods
 from privtally.collector.learn import learn
+from privtally.documents import campaign as campaigns
 from privtally.documents.plan import Plan
+from privtally.errors import CampaignError
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Law, pivot_guess, projective
 from privtally.mechanisms import channel as channels
@@ -32,9 +36,11 @@ from tests.support import (
     exact_guess,
     exp_below,
     expected_counts,
+    fill_of,
     first_plan,
     known_totals,
     largest_guess,
+    later_plan,
     plan_of,
     plan_with,
     subsets,
@@ -180,6 +186,51 @@ def bound_of_large_parts() -> None:
 
 TOTALS, IN_GROUPS = "rs-rfd, totals known", "rs-rfd in groups"
 
+
+def parts_of_rounds() -> None:
+    """A round asks as the first plan did, and plans that do not are refused."""
+    first = first_plan((3, 3), 1.0, "corr-rr")
+    fill = fill_of("corr-rr", (3, 3))
+    assert fill is not None
+    second = later_plan(first, fill)
+    again = campaigns.refresh([first, second])
+    assert all_laws(again.sampler) == all_laws(first.sampler)
+    assert _refused([first, second, msgspec.structs.replace(again, parts=second.parts)])
+    assert _refused([first, msgspec.structs.replace(again, phase=2), msgspec.structs.replace(second, phase=3)])
+
+
+def _refused(plans: list[Plan]) -> bool:
+    try:
+        campaigns.check_one_campaign(plans, CampaignError)
+    except CampaignError:
+        return True
+    return False
+
+
+def errors_of_returning_people() -> None:
+    """Two phases with the same people: the stated variance is not below the exact one, noise halved, sampling not."""
+    first = first_plan((3,), 5.0, answers=2)
+    plans = [first, campaigns.refresh([first])]
+    answers, people = np.array([0.5, 0.3, 0.2]), 10_000
+    history = [(plan, expected_counts(plan, answers, people)) for plan in plans]
+    alone = methods.unbiased(history[:1], []).variances[0]
+    sampling = answers * (1 - answers) / people
+    exact = (alone - sampling) / 2 + sampling
+    assert (methods.unbiased(history, []).variances[0] > 0.99 * exact).all()
+    (pooled,) = methods.IN_ROUNDS["pooled"]([history], [0], [])
+    assert (pooled.variances[0] > 0.95 * exact).all()
+
+
+def changes_of_rounds() -> None:
+    """A change adds its covariance once, and nothing else moves."""
+    information, root = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([[0.5, 0.1], [0.0, 0.4]])
+    said = local_level.Quadratic(np.array([1.0, -2.0]), information)
+    after = said.after_change(root)
+    covariance = np.linalg.inv(information)
+    assert np.allclose(np.linalg.inv(after.information), covariance + root @ root.T)
+    assert np.allclose(np.linalg.solve(after.information, after.gradient), covariance @ said.gradient)
+
+
 CHECKS: dict[str, Callable[[], None]] = {
     "words of randomized response": words_of(
         (lambda: Keep(3, 5, 2), 3),
@@ -205,6 +256,9 @@ CHECKS: dict[str, Callable[[], None]] = {
     f"secrecy of {IN_GROUPS}": secrecy_of("rs-rfd", "knows-totals", [["q0", "q1"], ["q2", "q3"]]),
     "bound of large parts": bound_of_large_parts,
     "reports of subsets": reports_of_subsets,
+    "parts of rounds": parts_of_rounds,
+    "errors of returning people": errors_of_returning_people,
+    "changes of rounds": changes_of_rounds,
     **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
     **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
     **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, *BEYOND)},

@@ -8,13 +8,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from privtally.collector import learn as learning
+from privtally.collector.estimate import methods, returning
+from privtally.collector.estimate.local_level import Quadratic
 from privtally.collector.learn import rows, secrecy
 from privtally.collector.learn.wanted import Wanted
+from privtally.documents import campaign as campaigns
 from privtally.documents import plan as plans
+from privtally.documents.campaign import refresh
 from privtally.exact.source import WORD, Source, words_below
 from privtally.mechanisms import Mechanism, Part, PartPlan, aligned, fills, named, pivot_guess, projective
 from privtally.mechanisms import channel as channels
@@ -337,6 +342,23 @@ def one_unit_more(probability: float, size: int) -> Keep:
     return honest_copying(probability + (2**-32 if probability < 1 else 0), size)
 
 
+def refresh_of_the_last(earlier: Sequence[plans.Plan]) -> plans.Plan:
+    return msgspec.structs.replace(refresh(earlier), parts=earlier[-1].parts)
+
+
+def put_repeats(repeats: Callable[[Any], int]) -> Plant:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        for module in (returning, methods):
+            patch.setattr(module, "repeats", repeats)
+
+    return plant
+
+
+def put_change(step: Callable[[Any, Quadratic, np.ndarray], Quadratic]) -> Plant:
+    honest = Quadratic.after_change
+    return put(Quadratic, "after_change", lambda self, root: step(honest, self, root))
+
+
 FAULTS: dict[str, tuple[Plant, str]] = {
     "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))), "words of randomized response"),
     "first step stays": (put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.size - 1)).astype(np.int64)) % s.size).astype(np.uint8))), "words of randomized response"),
@@ -407,11 +429,21 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "the mean of groups is stated": (put(learning, "max", mean_of_groups, raising=False), f"secrecy of {IN_GROUPS}"),
     "half the spread in a bound": (put(pivot_guess, "second_moment_bound", half_the_spread), "bound of large parts"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
+    # rounds
+    "a refresh asks as the last plan": (put(campaigns, "refresh", refresh_of_the_last), "parts of rounds"),
+    "rounds with other parts": (put(campaigns, "_check_starts", lambda *_: None), "parts of rounds"),
+    "rounds in any order": (put(campaigns, "_check_rounds", lambda *_: None), "parts of rounds"),
+    "returning people count as new": (put_repeats(lambda _history: 0), "errors of returning people"),
+    "a change happens twice": (put_change(lambda change, said, root: change(change(said, root), root)), "changes of rounds"),
+    "nothing ever changes": (put_change(lambda _change, said, _root: said), "changes of rounds"),
+    "a change moves the mean": (put_change(lambda change, said, root: change(said, root) + said), "changes of rounds"),
 }  # fmt: skip
 """What is planted, and the check that must catch it."""
 
 
 HARMLESS: dict[str, Plant] = {
+    "changes": put_change(lambda change, said, root: change(said, root)),
+    "repeats": put_repeats(returning.repeats),
     "randomized response": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(s.other)))),
     "tables": put(Rows, "draw", rows_with("right")),
     "subsets": put(Subsets, "draw", subsets_with(right_places)),

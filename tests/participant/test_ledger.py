@@ -12,6 +12,7 @@ import pytest
 
 from privtally.collector.learn import learn
 from privtally.collector.tally import count
+from privtally.documents.campaign import refresh
 from privtally.documents.plan import Plan, design
 from privtally.errors import DocumentError, LedgerError
 from privtally.lab.seed import seeded
@@ -243,3 +244,18 @@ def test_two_processes_at_once_give_one_report(tmp_path: Path) -> None:
 def test_what_keeps_nothing_is_no_ledger(ledger: str) -> None:
     with pytest.raises(LedgerError):
         respond(FIRST, RECORD, ledger=ledger)
+
+
+def test_a_returning_participant_is_refused_unless_the_campaign_allows_it(tmp_path: Path) -> None:
+    once = first_plan((3, 3), 1.0, "smp")
+    respond(once, RECORD, ledger=tmp_path / "once.json")
+    with pytest.raises(LedgerError, match="budget"):
+        respond(refresh([once]), RECORD, ledger=tmp_path / "once.json")
+    twice = first_plan((3, 3), 1.0, "smp", answers=2)
+    rounds = [twice, refresh([twice])]
+    rounds.append(refresh(rounds))
+    reports = [respond(plan, RECORD, ledger=tmp_path / "twice.json") for plan in rounds[:2]]
+    assert [report.plan for report in reports] == [plan.digest for plan in rounds[:2]]
+    with pytest.raises(LedgerError, match="2 times"):
+        respond(rounds[2], RECORD, ledger=tmp_path / "twice.json")
+    assert respond(rounds[1], RECORD, ledger=tmp_path / "twice.json") == reports[1]

@@ -45,9 +45,10 @@ def _options(
     """Ask many questions, learn the totals, never the answers."""
 
 
-STEPS = (whole.demo, whole.run, documents.design, collect.privatise, collect.tally, documents.learn, results.estimate)
+WHOLE = (whole.demo, whole.run)
+STEPS = (documents.design, collect.privatise, collect.tally, documents.learn, documents.refresh, results.estimate)
 INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
-for command in STEPS + INSIGHT:
+for command in WHOLE + STEPS + INSIGHT:
     app.command(cls=PhaseOptions)(command)
 
 

@@ -1,4 +1,4 @@
-"""design, learn, show: the documents of a campaign."""
+"""design, learn, refresh, show: the documents of a campaign."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,6 +87,19 @@ def learn(
     _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
+
+
+def refresh(
+    plans: Annotated[list[Path], Argument(metavar="PLAN…", help="The plans of the campaign so far.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the next round's first plan goes.")],
+    json: JsonFlag = False,
+) -> None:
+    """Write the first plan of a campaign's next round, which asks as the campaign's first plan did."""
+    from privtally.documents.campaign import refresh
+    from privtally.files import check_output, read_plan
+
+    check_output(output, plans)
+    _write_plan(refresh([read_plan(path) for path in plans]), output, json=json)
 
 
 def show(

@@ -75,6 +75,9 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
     kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
     out.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
     out.print(f"Between any two records: ε = {part['epsilon']:g} promised, {kind} {part['realised']} realised.")
+    if part["answers"] > 1:
+        often = f"{part['answers']} phases of the campaign, ε = {part['total_epsilon']:g} in all"
+        out.print(f"One person may answer {often}.")
     table = Table("answers that differ", "ε", title="Two people who differ in …", title_justify="left")
     for entry in part["by_differing_attributes"]:
         table.add_row(str(entry["differing"]), f"{entry['realised']:.6f}")

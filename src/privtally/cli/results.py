@@ -34,6 +34,7 @@ def estimate(
             callback=within(1, 65_536),
         ),
     ] = None,
+    by_round: Annotated[bool, Option("--by-round", help="Every round's frequencies, not only the last one's.")] = False,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
     ] = None,
@@ -48,6 +49,7 @@ def estimate(
     from privtally.files import check_output, is_stream, read_history, write_whole
     from privtally.plots import estimate as picture
     from privtally.plots import pair as heat_map
+    from privtally.plots.rounds import draw_rounds
 
     # What goes to a device, a pipe or standard output is JSON.
     suffix = ".json" if output is None or is_stream(output) else output.suffix.lower()
@@ -61,19 +63,23 @@ def estimate(
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate
         if pairs:
-            refuse_without_effect(context, ["method", "pair", "plot", "top"], "with --pairs")
+            refuse_without_effect(context, ["method", "pair", "plot", "top", "by_round"], "with --pairs")
             result, figure = estimate_pairs(history), None
         elif pair is not None:
-            refuse_without_effect(context, ["method", "top"], "with --pair")
+            refuse_without_effect(context, ["method", "top", "by_round"], "with --pair")
             result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names))
             figure = None if plot is None else heat_map.draw(result)
         else:
-            found = estimate(history, method)
+            if top is not None:
+                refuse_without_effect(context, ["by_round"], "with --top")
+            found = estimate(history, method, by_round=by_round)
             result = found
             if top is not None:
                 plain = found if method == "unbiased" else estimate(history, "unbiased")
                 result = most_frequent(found, plain, top)
-            figure = None if plot is None else picture.draw(result)
+            figure = None
+            if plot is not None:
+                figure = draw_rounds(found) if by_round else picture.draw(result)
         if plot is not None and figure is not None:
             stack.enter_context(write_whole(plot)).write(picture.render(figure, plot))
         if output is not None:

@@ -16,7 +16,7 @@ from privtally.cli.answer_words import blocks, print_numbers, print_top, reach, 
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.top import TopEstimate
 from privtally.documents.counts import Counts
-from privtally.documents.estimate import Estimate
+from privtally.documents.estimate import Estimate, RoundEstimate
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
@@ -28,7 +28,8 @@ HEADER_WIDTH = 16
 
 def headline(plan: Plan) -> str:
     """A plan in one line."""
-    return f"plan {plan.digest[:12]}…, phase {plan.phase} of {plan.mechanism}, ε = {plan.epsilon:g}"
+    place = f"phase {plan.phase}" if plan.round == 1 else f"phase {plan.phase} (round {plan.round})"
+    return f"plan {plan.digest[:12]}…, {place} of {plan.mechanism}, ε = {plan.epsilon:g}"
 
 
 def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "plan": document.digest,
                 "campaign": document.campaign_id,
                 "phase": document.phase,
+                "round": document.round,
                 "mechanism": document.mechanism,
                 "epsilon": document.epsilon,
                 "answers": document.answers,
@@ -165,8 +167,12 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 
 
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
-    """Print an estimate as a table with bars, next to the truth if that is known."""
+    """Print an estimate as a table with bars, next to the truth if that is known; or round by round."""
     console.print(source(estimate))
+    if estimate.rounds is not msgspec.UNSET:
+        _print_rounds(estimate.rounds, console)
+        _print_notes(estimate, console)
+        return
     bars = console.width >= (60 if truth is None else 70)  # a narrower console has no room for them
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
     if bars:
@@ -193,9 +199,24 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         table.add_section()
     console.print(table)
     print_numbers(estimate, console)
+    _print_notes(estimate, console)
+
+
+def _print_notes(estimate: Estimate, console: Console) -> None:
     bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
     for note in (bias, *estimate.notes) if estimate.biased else estimate.notes:
         console.print(note)
+
+
+def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
+    """Print a table for each attribute with a column for each round."""
+    for name, last in rounds[-1].attributes.items():
+        found = [own.attributes[name] for own in rounds]
+        shown = sorted(sorted(range(len(last.labels)), key=last.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
+        cells = [[f"{own.frequencies[code]:.1%} ± {own.standard_errors[code]:.1%}" for own in found] for code in shown]
+        labels = [last.labels[code] for code in shown]
+        _print_blocks(name, labels, [f"round {own.round}" for own in rounds], cells, console)
+    console.print("± is one standard error; --json and --output have 95 % intervals.")
 
 
 def print_pair(pair: PairEstimate, console: Console) -> None:

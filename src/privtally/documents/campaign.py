@@ -2,12 +2,17 @@
 stores values.
 
     draft -> open -> closed -> open (the next plan) -> closed -> …
+
+Plans come in rounds. The first plan of a round asks as the campaign's first plan did and is learned from nothing; the
+plans after it are learned from all earlier counts.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
+
+import msgspec
 
 from privtally.documents.plan import Plan
 from privtally.errors import CampaignError, PrivtallyError
@@ -75,7 +80,43 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
                 f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism, groups or answers; "
                 "the plans of one campaign agree in them"
             )
+        _check_rounds(one, two, error)
+    _check_starts(ordered, error)
     return ordered
+
+
+def _check_starts(plans: Sequence[Plan], error: type[PrivtallyError]) -> None:
+    """Refuse rounds that do not start alike."""
+    starts = [plan for plan in plans if plan.learned is None]
+    if any(plan.parts != starts[0].parts for plan in starts):
+        raise error("the rounds of a campaign start with different 'parts'; each asks as the first one did")
+
+
+def _check_rounds(one: Plan, two: Plan, error: type[PrivtallyError]) -> None:
+    """Refuse a later plan of an earlier round, or one that skips a round."""
+    phases, rounds = two.phase - one.phase, two.round - one.round
+    started = int(two.learned is None)  # a plan that is learned stays in the round of the plan before it
+    if rounds < started or rounds > phases - 1 + started:
+        raise error(f"phase {two.phase} cannot be of round {two.round} after phase {one.phase} of round {one.round}")
+
+
+def refresh(plans: Sequence[Plan]) -> Plan:
+    """The first plan of a campaign's next round, from its plans so far: it asks as the campaign's first plan did."""
+    if not plans:
+        raise CampaignError("a refresh needs the campaign's plans so far")
+    ordered = check_one_campaign(plans, CampaignError)
+    first, last = ordered[0], ordered[-1]
+    if first.phase != 1:
+        raise CampaignError("a refresh needs the campaign's first plan: the next round asks as that did")
+    return msgspec.structs.replace(
+        last,
+        phase=last.phase + 1,
+        round=last.round + 1,
+        parts=first.parts,
+        nonce=None,
+        campaign=first.digest,
+        learned=None,
+    )
 
 
 def phase1_people(people: int, share: float) -> int:

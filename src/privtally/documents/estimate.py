@@ -88,6 +88,31 @@ class AttributeEstimate(Frequencies, frozen=True, forbid_unknown_fields=True):
         return cls(*parts, tuple(low.tolist()), tuple(high.tolist()))
 
 
+class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether an attribute's frequencies changed between rounds."""
+
+    p_value: float
+    """How often counts would differ as much without a change, corrected for the number of attributes."""
+    visible: float
+    """The change of one frequency in the last round that the test sees with probability 0.8."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p_value <= 1 or not self.visible > 0:
+            raise EstimateError("a p-value must be from 0 to 1, and a visible change above 0")
+
+
+class RoundEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The frequencies of one round, and the phases that it is made of."""
+
+    round: int
+    phases: tuple[int, ...]
+    attributes: dict[str, AttributeEstimate]
+
+    def __post_init__(self) -> None:
+        if self.round < 1 or not self.phases or min(self.phases) < 1:
+            raise EstimateError("a round must be at least 1 and have phases")
+
+
 class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one phase put into an estimate."""
 
@@ -129,10 +154,26 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     biased: bool
     notes: tuple[str, ...]
     provenance: Provenance
+    changes: dict[str, Change] | msgspec.UnsetType = msgspec.UNSET
+    """Whether each attribute changed, where the campaign has several rounds and that can be tested."""
+    rounds: tuple[RoundEstimate, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Every round's frequencies, the last round's being those of the estimate."""
 
     def __post_init__(self) -> None:
         if not self.attributes or not all(map(wire.is_printable, [*self.attributes, *self.notes])):
             raise EstimateError("an estimate needs attributes, and names and notes of printable text")
+        if self.changes is not msgspec.UNSET and not set(self.changes) <= set(self.attributes):
+            raise EstimateError("changes must be of the estimate's attributes")
+        if self.rounds is not msgspec.UNSET:
+            self._check_rounds(self.rounds)
+
+    def _check_rounds(self, rounds: tuple[RoundEstimate, ...]) -> None:
+        numbers = [own.round for own in rounds]
+        if not numbers or numbers != sorted(set(numbers)):
+            raise EstimateError("rounds must be in order, each there once")
+        labels = {name: own.labels for name, own in self.attributes.items()}
+        if any({name: found.labels for name, found in own.attributes.items()} != labels for own in rounds):
+            raise EstimateError("every round must have the attributes and labels of the estimate")
 
     def body(self) -> dict[str, Any]:
         """The estimate as plain values."""
@@ -144,9 +185,17 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
     def to_csv(self) -> bytes:
-        """The estimate as CSV: one line for each label, and one more for each among those who answered."""
+        """The estimate as CSV: one line for each label, and one more for each among those who answered; or one for each
+        label in each round.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
+        if self.rounds is not msgspec.UNSET:
+            writer.writerow(["round", "attribute", "label", "frequency", "standard_error", "low_95", "high_95"])
+            for own in self.rounds:
+                for name, found in own.attributes.items():
+                    writer.writerows([own.round, name, *row] for row in _rows(found))
+            return text.getvalue().encode()
         writer.writerow(["attribute", "label", "frequency", "standard_error", "low_95", "high_95", "among"])
         for name, attribute in self.attributes.items():
             writer.writerows([name, *row, "everybody"] for row in _rows(attribute))

@@ -103,6 +103,8 @@ class Plan(
     parts: tuple[PartPlan, ...]
     groups: Groups | None = None
     """The campaign's groups of attributes, by their places, if there are several; absent if all are in one group."""
+    round: int = 1
+    """Which round of the campaign the phase belongs to; every round but the first starts with a refresh."""
     nonce: str | None = None
     """128 random bits in the first plan, so that the same questions asked again are another campaign."""
     campaign: str | None = None
@@ -118,23 +120,30 @@ class Plan(
         if self.phase == 1:
             if self.nonce is None or not NONCE.fullmatch(self.nonce):
                 raise PlanError("a first plan must have a 'nonce' of 32 lower-case hexadecimal digits")
-            if self.campaign is not None or self.learned is not None:
-                raise PlanError("a first plan starts its campaign and is not learned from another one")
-        elif self.campaign is None or self.learned is None or self.nonce is not None:
-            raise PlanError("a later plan must name its 'campaign' and what it was 'learned' from, and no 'nonce'")
+            if self.campaign is not None or self.learned is not None or self.round != 1:
+                raise PlanError("a first plan starts its campaign and its first round, and is learned from nothing")
+        elif self.campaign is None or self.nonce is not None:
+            raise PlanError("a later plan must name its 'campaign', and no 'nonce'")
         else:
             wire.check_digest(self.campaign, "a plan's campaign", PlanError)
+            self._check_round()
         if self.groups is not None:
             self._check_groups(self.groups)
         if self.learned is not None and self.learned.observer is not msgspec.UNSET:
             self.learned.observer.check(self.schema.sizes)
         _ = self.sampler  # refuses parts that do not fit the schema
 
+    def _check_round(self) -> None:
+        if not 1 <= self.round <= self.phase:
+            raise PlanError(f"the round of phase {self.phase} must be from 1 to {self.phase}, got {self.round}")
+        if self.learned is None and self.round == 1:
+            raise PlanError("a later plan must say what it was 'learned' from, or start another 'round'")
+
     def _check_groups(self, groups: Groups) -> None:
         places = list(range(len(self.schema.attributes)))
         if len(groups) < 2 or not all(groups) or sorted(own for group in groups for own in group) != places:
             raise PlanError("a plan's 'groups' must be at least two, with every attribute in exactly one of them")
-        alone = self.phase == 1 and NAMED[self.mechanism].learns
+        alone = self.learned is None and NAMED[self.mechanism].learns
         if [part.attributes for part in self.parts] != ([(own,) for own in places] if alone else list(groups)):
             raise PlanError(
                 "the parts of a plan must be its 'groups'; a first phase that others learn from asks all alone"

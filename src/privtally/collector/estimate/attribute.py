@@ -25,12 +25,17 @@ class Found(NamedTuple):
     covariance: Callable[[int], Floats | None]
 
 
+def frequencies_of(attribute: Attribute, own: int, found: Found, *, intervals: bool) -> AttributeEstimate:
+    """One attribute's frequencies alone."""
+    errors = np.sqrt(found.variances[own])
+    return AttributeEstimate.of(attribute.labels, found.frequencies[own], errors, intervals=intervals)
+
+
 def attribute_estimate(
     attribute: Attribute, own: int, found: Found, unbiased: Found | None, notes: list[str], *, intervals: bool
 ) -> AttributeEstimate:
     """One attribute of an estimate; without unbiased frequencies there are no mean and quantiles."""
-    frequencies = found.frequencies[own]
-    alone = AttributeEstimate.of(attribute.labels, frequencies, np.sqrt(found.variances[own]), intervals=intervals)
+    alone = frequencies_of(attribute, own, found, intervals=intervals)
     more: dict[str, Any] = {}
     if attribute.optional:
         chosen, spread = _chosen(attribute, own, found, notes)

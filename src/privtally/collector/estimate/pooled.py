@@ -42,13 +42,14 @@ class Posterior:
     """A mixture of a normal distribution for each pair of variances of the prior and of Dirichlet posteriors.
 
     `weights` and `means` are those of the pairs, in the model's coordinates; `dirichlet` has the others with their
-    weights.
+    weights. `log_evidence` is that of the reports under the whole prior.
     """
 
     prior: Prior
     weights: Floats
     means: Floats
     dirichlet: Mapping[Dirichlet, tuple[float, DirichletPosterior]]
+    log_evidence: float
 
     @property
     def mean(self) -> Floats:
@@ -89,6 +90,7 @@ class Model:
     """
 
     def __init__(self, labels: Labels) -> None:
+        self.labels = labels
         self.sizes = [len(own) for own in labels]
         self.largest = max(self.sizes) + 1
         self.uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
@@ -149,7 +151,7 @@ class Model:
         others = {each: prior.dirichlet[each] * np.exp(fitted[each].log_evidence - largest) for each in fitted}
         total = float(weights.sum() + sum(others.values()))
         dirichlet = {each: (others[each] / total, fitted[each]) for each in fitted}
-        return Posterior(prior, weights / total, means, dirichlet)
+        return Posterior(prior, weights / total, means, dirichlet, float(largest + np.log(total)))
 
     def _dirichlet(self, kind: Dirichlet, gradient: Floats, information: Floats) -> DirichletPosterior | None:
         """The posterior of a Dirichlet distribution, if the fit succeeds."""
@@ -206,7 +208,7 @@ def _scaled_precision(deviations: Floats, information: Floats) -> Floats:
 def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     """The pooled estimate of attributes with these labels."""
     model = Model(labels)
-    gradient, information = _derivatives(likelihoods, model.uniform)
+    gradient, information = derivatives(likelihoods, model.uniform)
     prior = model.prior_for(information)
     if len(model.uniform) <= MOST_DIRICHLET:
         prior = prior.with_dirichlet(model.largest)
@@ -214,7 +216,7 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     mean = model.mean(posterior)
     for _ in range(MOST_STEPS - 1):
         point = np.concatenate([project_to_simplex(own) for own in np.split(mean, np.cumsum(model.sizes)[:-1])])
-        gradient, information = _derivatives(likelihoods, point)
+        gradient, information = derivatives(likelihoods, point)
         from_uniform = gradient + information @ (point - model.uniform)
         posterior = model.posterior(posterior.plausible(), from_uniform, information)
         moved = model.mean(posterior) - mean
@@ -224,7 +226,7 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     return Pooled(mean, model.covariance(posterior, information), model.is_determined(information))
 
 
-def _derivatives(likelihoods: Sequence[Likelihood], frequencies: Floats) -> tuple[Floats, Floats]:
+def derivatives(likelihoods: Sequence[Likelihood], frequencies: Floats) -> tuple[Floats, Floats]:
     """The gradient of the log-likelihood of all phases at these frequencies, and the information."""
     gradients, informations = zip(*(likelihood.at(frequencies) for likelihood in likelihoods), strict=True)
     return np.sum(gradients, axis=0), np.sum(informations, axis=0)

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import msgspec
 
-from privtally.collector.estimate import History, in_order, unbiased
+from privtally.collector.estimate import History, in_order
+from privtally.collector.estimate.current import current_frequencies
 from privtally.collector.learn.copies import learn_copies
 from privtally.collector.learn.rows import learn_rows
 from privtally.collector.learn.secrecy import UnattainableGuessError
@@ -84,7 +85,7 @@ def learn(
 
 def _totals(history: History) -> tuple[Row, ...]:
     """What earlier phases say of the totals, as a plan can state it."""
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     return tuple(nearest_distribution(project_to_simplex(own)) for own in frequencies)
 
 

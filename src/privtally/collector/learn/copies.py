@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from privtally.collector.estimate import History, unbiased
-from privtally.collector.estimate.stacked import PhaseLikelihood
+from privtally.collector.estimate import History
+from privtally.collector.estimate.current import current_frequencies, current_likelihoods
 from privtally.collector.learn.matches import learn_matches
 from privtally.collector.learn.robust import Bound, choose
 from privtally.collector.learn.rules import copy_probabilities
@@ -24,11 +24,10 @@ def learn_copies(history: History, group: Places, budget: Fraction, wanted: Want
     if wanted.rule == "robust":
         schema = history[-1][0].schema
         labels = [schema.attributes[own].labels for own in group]
-        likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
         bound = _bound(Secrecy(group, schema.sizes, budget, wanted))
-        choice = choose(labels, budget, likelihoods, wanted.people, bound)
+        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, bound)
         return Found(_fill(choice.copy_probability), wanted.rule, wanted.people, choice.pivot_guess)
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     own_frequencies = [frequencies[own] for own in group]
     fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
     # The paper's rules are for randomized response, whatever the number of labels.

@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
-from privtally.collector.estimate import History, unbiased
-from privtally.collector.estimate.stacked import PhaseLikelihood
+from privtally.collector.estimate import History
+from privtally.collector.estimate.current import current_frequencies, current_likelihoods
 from privtally.collector.learn.lean import Alignments, aligned_fill, choose_matches
 from privtally.collector.learn.rules import PairError
 from privtally.collector.learn.secrecy import Secrecy, keep_secret
@@ -36,13 +36,12 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
         secrecy = Secrecy(group, schema.sizes, budget, wanted)
         if not alignments or sum(schema.sizes[own] for own in group) > MOST_LABELS:
             return replace(keep_secret(secrecy, lambda _: UniformFill()), rule=wanted.rule, people=wanted.people)
-        likelihoods = [PhaseLikelihood(plan, counts, group) for plan, counts in history]
         labels = [schema.attributes[own].labels for own in group]
-        fill, pivot_guess = choose_matches(secrecy, alignments, labels, likelihoods)
+        fill, pivot_guess = choose_matches(secrecy, alignments, labels, current_likelihoods(history, group))
         return Found(fill, wanted.rule, wanted.people, pivot_guess)
     # The paper's rules are for randomized response, whatever the number of labels.
     asked = [RandomizedResponse().channel(budget, schema.sizes[own]) for own in group]
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     fill = _by_proposition([frequencies[own] for own in group], asked, alignments, wanted.people)
     return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(group))
 

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from privtally.collector.estimate import History, unbiased
+from privtally.collector.estimate import History
+from privtally.collector.estimate.current import current_frequencies
 from privtally.collector.learn.secrecy import Secrecy, keep_secret, least_telling
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.exact.probability import nearest_distribution
@@ -15,7 +16,7 @@ from privtally.mechanisms.named import best_channel
 def learn_rows(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
     """Each attribute's frequencies, clipped at 0, with as much of the least telling rows as the bound needs."""
     sizes = history[-1][0].schema.sizes
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     clipped = [np.clip(frequencies[own], 0, None) for own in group]
     learned = [own / own.sum() for own in clipped]
     channels = [best_channel(budget, sizes[own]).channel(budget, sizes[own]) for own in group]

@@ -5,7 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from privtally.collector.estimate import History, unbiased
+from privtally.collector.estimate import History
+from privtally.collector.estimate.current import current_frequencies
 from privtally.collector.joint import conditional_rows, fitted, joint_table, shrunk
 from privtally.collector.learn.secrecy import Secrecy, keep_secret, least_telling
 from privtally.collector.learn.wanted import Found, Wanted
@@ -41,7 +42,7 @@ def learn_tables(history: History, group: Places, budget: Fraction, wanted: Want
 
 def _conditional_tables(history: History, group: Places) -> Tables:
     """What earlier phases say of each attribute given each other one."""
-    frequencies = unbiased(history, []).frequencies
+    frequencies = current_frequencies(history)
     marginals = [project_to_simplex(frequencies[own]) for own in group]
     tables: Tables = {}
     for one, two in combinations(range(len(group)), 2):
