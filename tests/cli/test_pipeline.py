@@ -260,7 +260,7 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     assert Path("x.png").read_bytes().startswith(b"\x89PNG")
     assert "--plot" in refused(program, "estimate", *phases, "--pairs", "--plot", "y.png")
     assert "--pair" in refused(program, "estimate", *phases, "--pairs", "--pair", "smokes,drinks")
-    assert "--method" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "pooled")
+    assert "unbiased" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "paper")
     for pair in ("smokes, drinks", " smokes ,drinks "):
         assert program("estimate", *phases, "--pair", pair, "--json").json() == result
 
@@ -334,7 +334,9 @@ def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Pa
     assert found["missing"] == []
     single = program("estimate", *phase, "--pair", "sleeps badly,drinks", "--json").json()
     assert single in found["tables"]
-    assert "--method" in refused(program, "estimate", *phase, "--pairs", "--method", "pooled")
+    assert "unbiased" in refused(program, "estimate", *phase, "--pairs", "--method", "paper")
+    plain = program("estimate", *phase, "--pairs", "--method", "unbiased", "--json").json()
+    assert {table["method"] for table in plain["tables"]} == {"unbiased"}
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "-o", "single")
     assert "together" in refused(
         program, "estimate", "--phase", "single/plan-1.json", "single/counts-1.json", "--pairs"

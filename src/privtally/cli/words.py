@@ -206,7 +206,10 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
     ]
     _print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
-    console.print("The nearest proper table to an unbiased one; ± is the unbiased one's standard error.")
+    end = ", no entry below 0" if pair.method == "pooled" else ""
+    console.print(
+        f"Rows and columns add up to the {pair.method} estimates of each question{end}; ± is a standard error."
+    )
     if pair.noisy:
         squares = [error**2 for errors in pair.standard_errors for error in errors]
         times = ceil(4 * sum(squares) * len(squares))

@@ -13,7 +13,7 @@ from privtally.collector.estimate import Phase
 from privtally.collector.estimate.inverse import inverse_of
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.plan import Plan
-from privtally.exact.arrays import Floats
+from privtally.exact.arrays import Floats, Integers
 from privtally.mechanisms import Part
 from privtally.mechanisms.channel import Asked
 
@@ -41,39 +41,59 @@ def carries(plan: Plan, one: int, two: int) -> bool:
 
 def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
     """The two-way table from all phases that carry it, weighted by their precision; None if none does."""
-    found = [table for phase in history if (table := _of_phase(phase, one, two)) is not None]
-    if not found:
-        return None
-    precisions = np.array([1 / table.variances.sum() for table in found])
+    found = [table for phase in history if (table := reported(phase, one, two)) is not None]
+    return weighted([table.undone() for table in found]) if found else None
+
+
+def weighted(tables: Sequence[JointTable]) -> JointTable:
+    """The mean of some tables, weighted by their precision."""
+    precisions = np.array([1 / table.variances.sum() for table in tables])
     weights = precisions / precisions.sum()
     return JointTable(
-        sum((w * table.frequencies for w, table in zip(weights, found, strict=True)), np.array(0.0)),
-        sum((w**2 * table.variances for w, table in zip(weights, found, strict=True)), np.array(0.0)),
-        sum(table.reports for table in found),
+        sum((w * table.frequencies for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
+        sum((w**2 * table.variances for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
+        sum(table.reports for table in tables),
     )
 
 
-def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
-    """Both channels of a table of reported pairs undone: unbiased, and possibly negative."""
+@dataclass(frozen=True)
+class Reported:
+    """How often each two codes were reported together, and the matrices that undo both channels."""
+
+    counts: Integers
+    back: tuple[Floats, Floats]
+
+    @property
+    def reports(self) -> int:
+        """How many reports carry both answers."""
+        return int(self.counts.sum())
+
+    @property
+    def smooth(self) -> Floats:
+        """The reported frequencies; one imaginary report, spread evenly, keeps every variance above zero."""
+        smoothed: Floats = (self.counts + 1 / self.counts.size) / (self.reports + 1)
+        return smoothed
+
+    def undone(self) -> JointTable:
+        """Both channels undone: unbiased, and possibly negative."""
+        smooth, (first, second) = self.smooth, self.back
+        variances = (first**2 @ smooth @ (second**2).T - (first @ smooth @ second.T) ** 2) / self.reports
+        return JointTable(first @ (self.counts / self.reports) @ second.T, variances, self.reports)
+
+
+def reported(phase: Phase, one: int, two: int) -> Reported | None:
+    """The reported pairs of two attributes, None if a phase's reports carry none."""
     plan, counts = phase
     if one > two:
-        turned = _of_phase(phase, two, one)
-        return turned and JointTable(turned.frequencies.T, turned.variances.T, turned.reports)
+        turned = reported(phase, two, one)
+        return turned and Reported(turned.counts.T, (turned.back[1], turned.back[0]))
     table = counts.pair_tables.get((one, two))
     if table is None or not carries(plan, one, two):
         return None
     mechanism = plan.sampler
     channels = [mechanism.parts[part].asked[place] for part, place in (mechanism.places[one], mechanism.places[two])]
     table = table[: channels[0].outputs, : channels[1].outputs]
-    reports = int(table.sum())
-    if not reports:
-        return None
-    back = [_undoing(channel) for channel in channels]
-    # One imaginary report, spread evenly, keeps every variance above zero.
-    smooth = (table + 1 / table.size) / (reports + 1)
-    mean = back[0] @ smooth @ back[1].T
-    variances = (back[0] ** 2 @ smooth @ (back[1] ** 2).T - mean**2) / reports
-    return JointTable(back[0] @ (table / reports) @ back[1].T, variances, reports)
+    return Reported(table, (_undoing(channels[0]), _undoing(channels[1]))) if table.any() else None
 
 
 def _undoing(channel: Asked) -> Floats:

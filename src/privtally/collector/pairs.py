@@ -13,11 +13,13 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from privtally.collector.estimate import History, in_order
-from privtally.collector.joint import joint_table
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.consistent import consistent_table
+from privtally.collector.estimate import History, in_order, one_way
+from privtally.collector.estimate.attribute import Found
+from privtally.collector.joint import fitted
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
+from privtally.names import Method
 
 Table = tuple[tuple[float, ...], ...]
 
@@ -30,7 +32,8 @@ _WHO_DOES = (
 class PairEstimate(msgspec.Struct, frozen=True):
     """A two-way table: how frequent each two labels of two attributes are together, and the standard errors of that.
 
-    The frequencies are the nearest proper table to an unbiased one; the standard errors are the unbiased one's.
+    Rows and columns add up to the frequencies of each attribute alone by the same method. With `pooled` no entry is
+    negative; the standard errors are those before negative entries are removed.
     """
 
     attributes: tuple[str, str]
@@ -40,6 +43,7 @@ class PairEstimate(msgspec.Struct, frozen=True):
     reports: int
     noisy: bool = False
     """Whether the standard errors are as large as the entries, on average (root mean square against mean)."""
+    method: Method = "pooled"
 
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
@@ -72,8 +76,9 @@ class PairEstimates(msgspec.Struct, frozen=True):
         return text.getvalue().encode()
 
 
-def estimate_pair(history: History, first: str, second: str) -> PairEstimate:
+def estimate_pair(history: History, first: str, second: str, method: Method = "pooled") -> PairEstimate:
     """The two-way table of two attributes, from all phases whose reports carry both."""
+    _check(method)
     history = in_order(history)
     schema = history[0][0].schema
     for name in (first, second):
@@ -81,17 +86,20 @@ def estimate_pair(history: History, first: str, second: str) -> PairEstimate:
             raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(schema.names)}")
     if first == second:
         raise EstimateError(f"a pair needs two attributes, got '{first}' twice")
-    found = _table(history, schema.names.index(first), schema.names.index(second))
+    alone = one_way(history, method)
+    found = _table(history, schema.names.index(first), schema.names.index(second), alone, method)
     if found is None:
         raise EstimateError(f"these reports say nothing about '{first}' and '{second}' together; {_WHO_DOES}")
     return found
 
 
-def estimate_pairs(history: History) -> PairEstimates:
+def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates:
     """The two-way tables of all pairs of attributes that some phase's reports carry."""
+    _check(method)
     history = in_order(history)
     names = history[0][0].schema.names
-    found = {pair: _table(history, *pair) for pair in combinations(range(len(names)), 2)}
+    alone = one_way(history, method)
+    found = {pair: _table(history, *pair, alone, method) for pair in combinations(range(len(names)), 2)}
     tables = tuple(table for table in found.values() if table is not None)
     if not tables:
         raise EstimateError(f"these reports say nothing about any two attributes together; {_WHO_DOES}")
@@ -99,20 +107,28 @@ def estimate_pairs(history: History) -> PairEstimates:
     return PairEstimates(tables, missing)
 
 
-def _table(history: History, one: int, two: int) -> PairEstimate | None:
+def _check(method: Method) -> None:
+    if method not in ("unbiased", "pooled"):
+        raise EstimateError("two-way tables come by the methods unbiased and pooled")
+
+
+def _table(history: History, one: int, two: int, alone: Found, method: Method) -> PairEstimate | None:
     """The two-way table of two attributes by their places; None if no report carries it."""
     attributes = history[0][0].schema.attributes
-    found = joint_table(history, one, two)
+    found = consistent_table(history, one, two, alone)
     if found is None:
         return None
-    nearest = project_to_simplex(found.frequencies.ravel()).reshape(found.frequencies.shape)
+    frequencies = found.frequencies
+    if method == "pooled":
+        frequencies = fitted(frequencies, alone.frequencies[one], alone.frequencies[two])
     return PairEstimate(
         attributes=(attributes[one].name, attributes[two].name),
         labels=(attributes[one].labels, attributes[two].labels),
-        frequencies=_rows(nearest),
+        frequencies=_rows(frequencies),
         standard_errors=_rows(found.variances**0.5),
         reports=found.reports,
-        noisy=bool(np.sqrt(found.variances.mean()) >= 1 / nearest.size),
+        noisy=bool(np.sqrt(found.variances.mean()) >= 1 / frequencies.size),
+        method=method,
     )
 
 

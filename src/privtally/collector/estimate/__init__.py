@@ -16,7 +16,7 @@ from privtally.collector.estimate.phase import (
     invert,
 )
 from privtally.collector.estimate.pooled import MOST_LABELS, pool
-from privtally.collector.estimate.spread import phase_covariance
+from privtally.collector.estimate.spread import phase_covariance, phase_covariance_between
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.campaign import check_one_campaign
@@ -29,7 +29,7 @@ from privtally.mechanisms import Part
 from privtally.names import METHODS, Method
 from privtally.version import SOFTWARE
 
-__all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
+__all__ = ["History", "Phase", "estimate", "in_order", "one_way", "unbiased"]
 
 Phase = tuple[Plan, Counts]
 History = Sequence[Phase]
@@ -78,6 +78,11 @@ def _for_numbers(history: History, found: Found, method: Method, notes: list[str
     except EstimateError:
         notes.append("Means and quantiles need unbiased frequencies, which these reports do not give.")
         return None
+
+
+def one_way(history: History, method: Method) -> Found:
+    """The frequencies of every attribute by itself, with covariances."""
+    return _METHODS[method](history, [])
 
 
 def in_order(history: History) -> list[Phase]:
@@ -169,6 +174,7 @@ def _pooled(history: History, notes: list[str]) -> Found:
         [project_to_simplex(found.mean[place]) for place in places],
         [found.variance[place] for place in places],
         lambda own: found.covariance[places[own], places[own]],
+        lambda one, two: found.covariance[places[one], places[two]],
     )
 
 
@@ -201,6 +207,15 @@ def _weigh(
         known = [square * matrix for square, matrix in phases if matrix is not None]
         return sum(known, np.array(0.0)) if len(known) == len(phases) else None
 
+    def between(one: int, two: int) -> Floats | None:
+        phases = [
+            (weight[one] * weight[two], phase_covariance_between(counts, parts, one, two))
+            for (_, counts), parts, weight in zip(history, used, weights, strict=True)
+            if weight[one] and weight[two]
+        ]
+        known = [product * matrix for product, matrix in phases if matrix is not None]
+        return sum(known, np.array(0.0)) if len(known) == len(phases) else None
+
     return Found(
         [sum((weight[own] * phase.frequencies[own] for phase, weight in pairs), np.array(0.0)) for own in attributes],
         [
@@ -208,4 +223,5 @@ def _weigh(
             for own in attributes
         ],
         covariance,
+        between,
     )

@@ -102,6 +102,24 @@ def phase_covariance(counts: Counts, parts: Sequence[Part], own: int) -> Floats 
     return whole
 
 
+def phase_covariance_between(counts: Counts, parts: Sequence[Part], one: int, two: int) -> Floats | None:
+    """The covariance of two attributes' unbiased frequencies from one phase; None where it would be too large."""
+    ways = []
+    for own in (one, two):
+        part = next(part for part in parts if own in part.attributes)
+        back = _way_back(inverse_of(part), part.attributes.index(own))
+        if max(max(part.answers[place], part.sizes[place]) for place in back) > MOST_CODES:
+            return None
+        ways.append(({part.attributes[place]: part.asked[place] for place in back}, np.hstack(list(back.values()))))
+    (first, to_first), (second, to_second) = ways
+    used = [Part((own,), 1, (channel,)) for channels in (first, second) for own, channel in channels.items()]
+    whole = covariance(counts, used)[: to_first.shape[1], to_first.shape[1] :]
+    found = to_first @ whole @ to_second.T
+    centred = found - found.mean(axis=0)
+    between: Floats = centred - centred.mean(axis=1, keepdims=True)
+    return between
+
+
 def _owners(parts: Sequence[Part]) -> list[int]:
     return [part.attributes[0] for part in parts]
 
