@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from privtally.collector.estimate import estimate
-from privtally.collector.learn import learn
+from privtally.collector.learn import LaterGroups, learn
 from privtally.collector.tally import count
 from privtally.documents.campaign import phase1_people
 from privtally.documents.counts import Counts
@@ -52,9 +52,13 @@ def run_campaign(
     rule: Rule = "robust",
     max_pivot_guess: float = MAX_PIVOT_GUESS,
     groups: Sequence[Sequence[str]] | None = None,
+    later_groups: LaterGroups = None,
     pivots: int = 1,
 ) -> Job:
-    """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
+    """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I.
+
+    A mechanism that learns may have other `later_groups` than its first plan states, as `learn` takes them.
+    """
     source = source or Stream.from_system()
     plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=pivots, source=source)
     if not NAMED[mechanism].learns:
@@ -66,7 +70,9 @@ def run_campaign(
     )
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
-    following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess)
+    following = learn(
+        history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess, groups=later_groups
+    )
     return Job([first, _collect(following, second_people, source)])
 
 

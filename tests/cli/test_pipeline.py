@@ -306,7 +306,18 @@ def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) 
     assert "Chose 3 groups" in said.err
     program("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "-o", "plan.json")
     assert "groups" not in json.loads(Path("plan.json").read_text())
-    program("run", data, "-s", schema, "-e", 8, "-m", "corr-rr", "--groups", "auto", "-o", "job")
+    said = program("run", data, "-s", schema, "-e", 8, "-m", "corr-rr", "--groups", "auto", "-o", "job")
+    assert "every question alone" in said.err
+    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    found = program("learn", *phase, "--people", 270, "--groups", "auto", "-o", "next.json", "--json").json()
+    assert (
+        json.loads(Path("next.json").read_text())["parts"] == json.loads(Path("job/plan-2.json").read_text())["parts"]
+    )
+    errors = {what: row["expected_error"] for what, row in found["considered"].items()}
+    assert errors["chosen"] <= min(errors["all in one group"], errors["every question alone"])
+    program("learn", *phase, "--groups", "drinks;sleeps badly,smokes", "-o", "named.json")
+    assert json.loads(Path("named.json").read_text())["groups"] == [[2], [0, 1]]
+    assert "'drinks'" in refused(program, "learn", *phase, "--groups", "sleeps badly,smokes", "-o", "no.json")
     assert "spl" in refused(program, "design", schema, "-e", 1, "-m", "spl", "--groups", "auto", "-o", "no.json")
     missing = ("design", schema, "-e", 1, "-m", "smp", "--groups", "smokes;sleeps badly", "-o", "no.json")
     assert "drinks" in refused(program, *missing)

@@ -1,7 +1,8 @@
 """design, learn, show: the documents of a campaign."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -32,7 +33,9 @@ def design(
 
     check_output(output, [schema])
     the_schema = read_schema(schema)
-    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    if why:
+        err.print(why, markup=False)
     plan = design(the_schema, epsilon, mechanism, answers=answers, groups=named, pivots=pivots)
     _write_plan(plan, output, json=json)
 
@@ -46,18 +49,31 @@ def learn(
     people: Annotated[
         int | None, Option(help="How many people the next phase will ask; nine times the first's if not given.")
     ] = None,
+    groups: Annotated[
+        str | None,
+        Option(metavar="A,B;C,D", help="Other groups than the last plan's; auto chooses them from the reports."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write the next phase's plan, learned from the counts of all earlier phases."""
-    from privtally.collector.learn import learn
+    from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
+    from privtally.collector.learn import compare_groups, learn
     from privtally.files import check_output, read_history
 
     check_output(output, phase)
     history = read_history(phase)
-    options.check_learning(context, history[0][0].mechanism, rule)
+    options.check_learning(context, history[0][0].mechanism, rule, ["people"] if groups == "auto" else ())
+    schema, considered = history[0][0].schema, {}
+    named = None if groups in (None, "auto") else named_groups(groups or "", schema)
     with err.status("Learning"):
-        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
-    _write_plan(plan, output, json=json)
+        if groups == "auto":
+            choice = compare_groups(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
+            considered = after_phase1(choice, schema.names)
+            named = considered["chosen"]["groups"]
+        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess, groups=named)
+    _write_plan(plan, output, json=json, considered=considered)
+    if considered:
+        print_after_phase1(considered)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
 
@@ -76,11 +92,10 @@ def show(
         words.describe(document, out)
 
 
-def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
+def _write_plan(plan: "Plan", output: Path, *, json: bool, considered: Mapping[str, Any] | None = None) -> None:
     from privtally.cli import words
     from privtally.files import write_bytes
 
     write_bytes(output, plan.dump())
-    announce(
-        output, words.summary(plan), "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json
-    )
+    facts = words.summary(plan) | ({"considered": considered} if considered else {})
+    announce(output, facts, "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json)

@@ -1,7 +1,7 @@
 """run, demo: every phase of a campaign at once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Option
@@ -29,15 +29,20 @@ def run(
 ) -> None:
     """Do the whole job on one file: both phases, every document left in a directory."""
     from privtally.cli import words
-    from privtally.cli.groups import read_groups
+    from privtally.cli.groups import after_phase1, print_after_phase1, read_groups
+    from privtally.collector.learn import compare_groups
     from privtally.documents.plan import design
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
+    from privtally.mechanisms import NAMED
 
     options.check_learning(context, mechanism, rule)
     the_schema = read_schema(schema)
-    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    later: Literal["auto"] | None = "auto" if groups == "auto" and NAMED[mechanism].learns else None
+    named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    if why and not later:
+        err.print(why, markup=False)
     design(the_schema, epsilon, mechanism, groups=named, pivots=pivots)  # refuses before the data is read
     with write_whole_directory(output) as directory:
         records = read_answers(data, the_schema)
@@ -51,6 +56,7 @@ def run(
                 rule=rule,
                 max_pivot_guess=max_pivot_guess,
                 groups=named,
+                later_groups=later,
                 pivots=pivots,
             )
             result = job.estimate(method)
@@ -61,6 +67,11 @@ def run(
     else:
         words.print_estimate(result, out)
         out.print(f"Every document is in {output}.")
+    if later:
+        first, second = job.phases
+        history, people = [(first.plan, first.counts)], second.counts.reports
+        choice = compare_groups(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
+        print_after_phase1(after_phase1(choice, the_schema.names))
 
 
 def demo(

@@ -69,10 +69,10 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:
             raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
-        shared = ("schema", "epsilon", "mechanism", "answers", "groups")
+        shared = ("schema", "epsilon", "mechanism", "answers")
         if any(getattr(one, name) != getattr(two, name) for name in shared):
             raise error(
-                f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism, groups or answers; "
+                f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism or answers; "
                 "the plans of one campaign agree in them"
             )
     return ordered

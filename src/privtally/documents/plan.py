@@ -85,7 +85,9 @@ class Plan(
     """How many phases of the campaign one person may answer."""
     parts: tuple[PartPlan, ...]
     groups: Groups | None = None
-    """The campaign's groups of attributes, by their places, if there are several; absent if all are in one group."""
+    """The groups of attributes, by their places, if there are several; absent if all are in one group. A first phase
+    that others learn from states those of the next phase, which may choose others.
+    """
     nonce: str | None = None
     """128 random bits in the first plan, so that the same questions asked again are another campaign."""
     campaign: str | None = None
@@ -145,10 +147,16 @@ class Plan(
         """The plan as a document: its content and its digest."""
         return wire.canonical({**msgspec.to_builtins(self), "digest": self.digest}) + b"\n"
 
-    def next(self, parts: tuple[PartPlan, ...], learned: Learned) -> "Plan":
-        """The plan of the phase after this one."""
+    def next(self, parts: tuple[PartPlan, ...], learned: Learned, groups: Groups | None = None) -> "Plan":
+        """The plan of the phase after this one, in the same groups if none are given."""
         return msgspec.structs.replace(
-            self, phase=self.phase + 1, parts=parts, nonce=None, campaign=self.campaign_id, learned=learned
+            self,
+            phase=self.phase + 1,
+            parts=parts,
+            groups=self.groups if groups is None else _several(groups),
+            nonce=None,
+            campaign=self.campaign_id,
+            learned=learned,
         )
 
 
@@ -191,7 +199,7 @@ def design(
     check_epsilon(epsilon)
     if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
         raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
-    places = None if groups is None else _places(schema, groups)
+    places = None if groups is None else group_places(schema, groups)
     return Plan(
         schema=schema,
         epsilon=epsilon,
@@ -199,12 +207,17 @@ def design(
         phase=1,
         answers=answers,
         parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots),
-        groups=None if places is None or len(places) == 1 else places,
+        groups=None if places is None else _several(places),
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
 
 
-def _places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
+def _several(groups: Groups) -> Groups | None:
+    """Groups as a plan states them: not at all if there is one."""
+    return None if len(groups) == 1 else groups
+
+
+def group_places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
     """Groups of attributes by their places; refused unless they name every attribute once."""
     names = [name for group in groups for name in group]
     if not all(groups):

@@ -2,20 +2,27 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Literal
 
 import msgspec
 
-from privtally.collector.estimate import History, in_order
+from privtally.collector.estimate import History, Phase, in_order
 from privtally.collector.learn.copies import learn_copies
+from privtally.collector.learn.grouping import GroupChoice, choose_groups
 from privtally.collector.learn.rows import learn_rows
 from privtally.collector.learn.tables import learn_tables
 from privtally.collector.learn.wanted import Found, Wanted
-from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people
+from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, group_places
 from privtally.errors import LearningError
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill, Fill, Places, RowFill, TableFill
-from privtally.mechanisms.named import PartPlan, asking
+from privtally.mechanisms.named import Groups, PartPlan, asking
 from privtally.names import MAX_PIVOT_GUESS, RULES, Rule
+
+__all__ = ["GroupChoice", "LaterGroups", "compare_groups", "learn"]
+
+LaterGroups = Sequence[Sequence[str]] | Literal["auto"] | None
+"""Groups of the next phase by the names of their attributes, chosen, or those of the last plan."""
 
 USUAL_PHASE1_SHARE = 0.1
 """The share of people in Phase I that is assumed where the number of the next phase's people is not given."""
@@ -27,21 +34,57 @@ def learn(
     rule: Rule = "robust",
     people: int | None = None,
     max_pivot_guess: float = MAX_PIVOT_GUESS,
+    groups: LaterGroups = None,
 ) -> Plan:
     """The plan of a campaign's next phase, from the plans and counts of all earlier ones.
 
     The rules weigh bias against noise, so they depend on how many people the next phase will have; where `people` is
     not given, Phase I is taken to be a tenth of all. `max_pivot_guess` binds the rule `robust` alone: how often an
-    observer who knows nothing of the answers may name a report's pivot.
+    observer who knows nothing of the answers may name a report's pivot. The `groups` are the last plan's if none are
+    given; "auto" chooses them from the reports of earlier phases.
     """
+    history, wanted = _prepared(history, rule, people, max_pivot_guess)
+    last = history[-1][0]
+    if groups == "auto":
+        places = choose_groups(history, wanted, _part_learner(history, wanted)).groups
+    elif groups is not None:
+        places = group_places(last.schema, groups)
+    else:
+        places = last.groups or (tuple(range(len(last.schema.attributes))),)
+    budget = Fraction(last.epsilon) / len(places)
+    found = _learned(history, wanted, places, budget)
+    guesses = [own.pivot_guess for own in found.values() if own.pivot_guess is not msgspec.UNSET]
+    learned = Learned(
+        history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),
+        rule=next((own.rule for own in found.values()), None),
+        people=next((own.people for own in found.values()), None),
+        pivot_guess=max(guesses) if guesses else msgspec.UNSET,
+    )
+    parts = tuple(_part(group, last.schema.sizes, budget, found.get(group)) for group in places)
+    return last.next(parts, learned, places)
+
+
+def compare_groups(
+    history: History,
+    *,
+    rule: Rule = "robust",
+    people: int | None = None,
+    max_pivot_guess: float = MAX_PIVOT_GUESS,
+) -> GroupChoice:
+    """What `learn` with groups "auto" chooses, and the expected errors of the alternatives."""
+    history, wanted = _prepared(history, rule, people, max_pivot_guess)
+    return choose_groups(history, wanted, _part_learner(history, wanted))
+
+
+def _prepared(history: History, rule: Rule, people: int | None, max_pivot_guess: float) -> tuple[list[Phase], Wanted]:
+    """The phases in order and what is wanted; refused where nothing can be learned."""
     if not history or not all(counts.reports for _, counts in history):
         raise LearningError("there are no reports to learn from")
     history = in_order(history)
-    last = history[-1][0]
-    kind = NAMED[last.mechanism].learned
-    if kind is None:
+    mechanism = history[-1][0].mechanism
+    if not NAMED[mechanism].learns:
         learning = ", ".join(name for name, named in NAMED.items() if named.learns)
-        raise LearningError(f"a campaign of {last.mechanism} has nothing to learn; those of {learning} do")
+        raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
     if rule not in RULES:
         raise LearningError(f"the rule must be one of {', '.join(RULES)}")
     if not 0 < max_pivot_guess <= 1:
@@ -49,19 +92,29 @@ def learn(
     if people is None:
         people = round(history[0][1].reports * (1 / USUAL_PHASE1_SHARE - 1))
     check_people(people)
-    attributes = tuple(range(len(last.schema.attributes)))
-    groups = last.groups or (attributes,)
-    budget = Fraction(last.epsilon) / len(groups)
-    wanted = Wanted(rule, people, max_pivot_guess)
-    found = {group: _LEARNERS[kind](history, group, budget, wanted) for group in groups if len(group) > 1}
-    guesses = [own.pivot_guess for own in found.values() if own.pivot_guess is not msgspec.UNSET]
-    learned = Learned(
-        history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),
-        rule=next(own.rule for own in found.values()),
-        people=next(own.people for own in found.values()),
-        pivot_guess=max(guesses) if guesses else msgspec.UNSET,
-    )
-    return last.next(tuple(_part(group, last.schema.sizes, budget, found.get(group)) for group in groups), learned)
+    return history, Wanted(rule, people, max_pivot_guess)
+
+
+def _learned(history: History, wanted: Wanted, groups: Groups, budget: Fraction) -> dict[Places, Found]:
+    """What is found for each group of several attributes."""
+    kind = NAMED[history[-1][0].mechanism].learned
+    assert kind is not None
+    sizes = history[-1][0].schema.sizes
+    found = {}
+    for group in groups:
+        if len(group) > 1:
+            kind.check_sizes([sizes[own] for own in group], 1)
+            found[group] = _LEARNERS[kind](history, group, budget, wanted)
+    return found
+
+
+def _part_learner(history: History, wanted: Wanted) -> Callable[[Places, Fraction], PartPlan]:
+    sizes = history[-1][0].schema.sizes
+
+    def learn_part(group: Places, budget: Fraction) -> PartPlan:
+        return _part(group, sizes, budget, _learned(history, wanted, (group,), budget).get(group))
+
+    return learn_part
 
 
 def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | None) -> PartPlan:
