@@ -60,8 +60,9 @@ def run_campaign(
     A mechanism that learns may have other `later_groups` than its first plan states, as `learn` takes them.
     """
     source = source or Stream.from_system()
-    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=pivots, source=source)
-    if not NAMED[mechanism].learns:
+    learns = NAMED[mechanism].learns
+    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=1 if learns else pivots, source=source)
+    if not learns:
         return Job([_collect(plan, records, source)])
     people = phase1_people(len(records), phase1_share)
     order = np.argsort(source.words(len(records)), kind="stable")
@@ -71,7 +72,12 @@ def run_campaign(
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
     following = learn(
-        history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess, groups=later_groups
+        history,
+        rule=rule,
+        people=len(second_people),
+        max_pivot_guess=max_pivot_guess,
+        groups=later_groups,
+        pivots=pivots,
     )
     return Job([first, _collect(following, second_people, source)])
 

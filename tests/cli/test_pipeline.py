@@ -330,7 +330,25 @@ def test_run_with_two_pivots(program: Program, schema: Path, data: Path) -> None
     answered = [json.loads(line)["codes"].count(None) for line in Path("job/reports-1.ndjson").read_text().splitlines()]
     assert set(answered) == {1}
     program("audit", "job/plan-1.json")
-    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "rs-fd", "--pivots", 2, "-o", "no.json")
+    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "cond-rr", "--pivots", 2, "-o", "no.json")
+
+
+def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) -> None:
+    said = program("run", data, "-s", schema, "-e", 2, "-m", "cond-rr", "--pivots", 2, "-o", "job")
+    assert json.loads(Path("job/plan-2.json").read_text())["learned"]["pivots"] == 2
+    shown = program("show", "job/plan-2.json").out
+    assert ("fewer" in shown) == (json.loads(Path("job/plan-2.json").read_text())["parts"][0]["pivots"] < 2)
+    assert "Every document" in said.out
+    program("run", data, "-s", schema, "-e", 2, "-m", "rs-rfd", "--pivots", 2, "-o", "rows")
+    history = ("--phase", "rows/plan-1.json", "rows/counts-1.json", "--phase", "rows/plan-2.json", "rows/counts-2.json")
+    assert len(program("estimate", *history, "--pairs", "--json").json()["tables"]) == 3
+    program("audit", "rows/plan-2.json")
+    one = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    program("learn", *one, "--pivots", 2, "-o", "next.json")
+    assert "auto" in refused(program, "learn", *one, "--pivots", 2, "--groups", "auto", "-o", "no.json")
+    assert "one pivot" in refused(
+        program, "run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "--pivots", 2, "-o", "no"
+    )
 
 
 def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Path, data: Path) -> None:

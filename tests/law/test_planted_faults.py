@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from privtally.collector.learn import joint_tables
 from privtally.documents import plan as plans
 from privtally.exact.source import WORD, Source, words_below
 from privtally.mechanisms import Mechanism, Part, PartPlan, fills, named, projective
@@ -19,7 +20,18 @@ from privtally.mechanisms.channel import Keep
 from privtally.mechanisms.filling import InSet, Rows, Uniform
 from privtally.mechanisms.geometry import Geometry
 from privtally.mechanisms.projective import Projective
-from tests.law.checks import CHECKS, GROUPS, LARGE, LARGE_COPY, LARGE_ROW, PIVOTS, SILENT_GROUPS, SILENT_PIVOTS
+from tests.law.checks import (
+    CHECKS,
+    FEWER_PIVOTS,
+    GROUPS,
+    LARGE,
+    LARGE_COPY,
+    LARGE_ROW,
+    LEARNED_PIVOTS,
+    PIVOTS,
+    SILENT_GROUPS,
+    SILENT_PIVOTS,
+)
 from tests.support import Subsets
 
 Codes = np.ndarray
@@ -244,6 +256,16 @@ def plane_with(
 
 
 honest_copying = fillings.copying
+honest_rows = joint_tables._rows
+
+
+def rows_turned(chosen: Any, other: int, used: Any, pairs: Any, marginals: Any) -> Any:
+    """The rows of a learned table with the first pivot counting fastest."""
+    rows = honest_rows(chosen, other, used, pairs, marginals)
+    shape = [len(marginals[own]) for own in chosen]
+    order = np.arange(len(rows)).reshape(shape).T.ravel()
+    return tuple(rows[place] for place in order)
+
 
 FAULTS: dict[str, tuple[Plant, str]] = {
     "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))), "words of randomized response"),
@@ -299,6 +321,11 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "codes of the hyperplane alone": (put(Projective, "_codes", plane_with(lambda label, place, outside: (label, place % 3, outside & False))), "words of large domains"),
     "the next label's hyperplane": (put(Projective, "_codes", plane_with(lambda label, place, outside: ((label + 1) % 4, place, outside))), f"reports of {LARGE_COPY}"),
     "labels for codes in fills": (put(InSet, "draw", lambda self, given, source: self.labels.draw(given, source)), f"reports of {LARGE_ROW}"),
+    "the whole budget for each learned pivot": (put_build(lambda part, parts: Fraction(part.pivots if part.fill else 1, parts)), f"privacy of {LEARNED_PIVOTS}"),
+    "learned pivots that divide the budget twice": (put_build(lambda part, parts: Fraction(1, part.pivots * parts)), f"budget of {LEARNED_PIVOTS}"),
+    "tables learned in the wrong order of pivots": (put(joint_tables, "_rows", rows_turned), "meaning of learned tables"),
+    "one pivot that keeps the budget of two": (put_build(lambda part, parts: Fraction(1, (2 if part.fill and part.pivots == 1 else 1) * parts)), f"budget of {FEWER_PIVOTS}"),
+    "pivots that noise supports": (put(joint_tables, "gain_of", lambda *_: 1.0), "meaning of fewer pivots"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
 }  # fmt: skip
 """What is planted, and the check that must catch it."""

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from privtally.cli import options
 from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, PhaseOption, RuleOption
+from privtally.errors import CampaignError
 from privtally.names import MAX_PIVOT_GUESS
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def learn(
         str | None,
         Option(metavar="A,B;C,D", help="Other groups than the last plan's; auto chooses them from the reports."),
     ] = None,
+    pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
     """Write the next phase's plan, learned from the counts of all earlier phases."""
@@ -67,10 +69,12 @@ def learn(
     named = None if groups in (None, "auto") else named_groups(groups or "", schema)
     with err.status("Learning"):
         if groups == "auto":
+            if pivots > 1:
+                raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
             choice = compare_groups(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess)
             considered = after_phase1(choice, schema.names)
             named = considered["chosen"]["groups"]
-        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess, groups=named)
+        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess, groups=named, pivots=pivots)
     _write_plan(plan, output, json=json, considered=considered)
     if considered:
         print_after_phase1(considered)

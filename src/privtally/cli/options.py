@@ -20,7 +20,7 @@ GroupsOption = Annotated[
     Option(metavar="A,B;C,D", help="Groups of attributes, each with a pivot and a share of the budget; auto chooses."),
 ]
 PivotsOption = Annotated[
-    int, Option(help="How many questions a report answers, with an equal share of the budget (smp).")
+    int, Option(help="How many questions a report answers, with an equal share of the budget (not spl, corr-rr).")
 ]
 EpsilonOption = Annotated[float, Option("--epsilon", "-e", help="The privacy budget of each participant.")]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]

@@ -30,7 +30,7 @@ def run(
     """Do the whole job on one file: both phases, every document left in a directory."""
     from privtally.cli import words
     from privtally.cli.groups import after_phase1, print_after_phase1, read_groups
-    from privtally.collector.learn import compare_groups
+    from privtally.collector.learn import check_later_pivots, compare_groups
     from privtally.documents.plan import design
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
@@ -39,11 +39,14 @@ def run(
 
     options.check_learning(context, mechanism, rule)
     the_schema = read_schema(schema)
-    later: Literal["auto"] | None = "auto" if groups == "auto" and NAMED[mechanism].learns else None
+    learns = NAMED[mechanism].learns
+    later: Literal["auto"] | None = "auto" if groups == "auto" and learns else None
     named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
     if why and not later:
         err.print(why, markup=False)
-    design(the_schema, epsilon, mechanism, groups=named, pivots=pivots)  # refuses before the data is read
+    check_later_pivots(mechanism, pivots)
+    # Refuses before the data is read.
+    design(the_schema, epsilon, mechanism, groups=named, pivots=1 if learns else pivots)
     with write_whole_directory(output) as directory:
         records = read_answers(data, the_schema)
         with err.status("Privatising and counting"):

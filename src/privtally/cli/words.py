@@ -123,6 +123,13 @@ def learned(plan: Plan) -> list[str]:
     rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
     phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
+    if plan.learned.pivots is not msgspec.UNSET:
+        fewer = min((part.pivots for part in plan.parts if part.fill is not None), default=plan.learned.pivots)
+        if fewer < plan.learned.pivots:
+            why = f"the reports so far do not support tables given {plan.learned.pivots}"
+            sentences.append(
+                f"Asks {fewer} of each group, fewer than the {plan.learned.pivots} that were wanted: {why}."
+            )
     if plan.learned.pivot_guess is not msgspec.UNSET:
         hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
         guess, blind = plan.learned.pivot_guess, 1 / min(hidden)

@@ -21,6 +21,7 @@ import numpy as np
 
 from privtally.collector.estimate import Phase
 from privtally.collector.estimate.attribute import Found
+from privtally.collector.estimate.several import terms_of
 from privtally.collector.joint import JointTable, Reported, reported, weighted
 from privtally.exact.arrays import Floats
 
@@ -61,11 +62,24 @@ def carried(phase: Phase, one: int, two: int) -> Carried | None:
     """What the reports of one phase say about two attributes together, if they carry both answers."""
     found = reported(phase, one, two)
     if found is None:
-        return None
+        return _behind_fills(phase, one, two)
     back = np.kron(*found.back)
     mean = back @ found.smooth.ravel()
     covariance = ((back * found.smooth.ravel()) @ back.T - np.outer(mean, mean)) / found.reports
     return Carried(found.undone().frequencies, covariance, found.reports)
+
+
+def _behind_fills(phase: Phase, one: int, two: int) -> Carried | None:
+    """The same where fills hide the several pivots of the part that both belong to."""
+    plan, counts = phase
+    mechanism = plan.sampler
+    (number, first), (other, second) = mechanism.places[one], mechanism.places[two]
+    part = mechanism.parts[number]
+    subs = counts.parts.get(part.attributes)
+    if number != other or part.pivots == 1 or part.fill is None or part.silent or subs is None:
+        return None
+    terms, places = terms_of(part, subs), (first, second)
+    return Carried(terms.frequencies(places), terms.between(places, places), terms.reports)
 
 
 def combined(tables: Sequence[Carried]) -> Carried:
@@ -107,16 +121,24 @@ def _with_margins(within: Floats, gain: Floats, alone: Found, one: int, two: int
 
 def _many_cells(history: Sequence[Phase], one: int, two: int, alone: Found) -> JointTable | None:
     """The same for a table too large for a matrix of covariances, with an upper bound on every variance."""
+    inside = interior_table(history, one, two)
+    if inside is None:
+        return None
+    rows, columns = inside.frequencies.shape
+    margins = alone.frequencies[one][:, None] / columns + alone.frequencies[two] / rows - 1 / rows / columns
+    errors = np.sqrt(alone.variances[one])[:, None] / columns + np.sqrt(alone.variances[two]) / rows
+    return JointTable(inside.frequencies + margins, (np.sqrt(inside.variances) + errors) ** 2, inside.reports)
+
+
+def interior_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
+    """What is left of a two-way table if the same is taken from all cells of a row, and of a column, so that its
+    margins are 0; None if no report carries it.
+    """
     found = [table for phase in history if (table := reported(phase, one, two)) is not None]
     if not found:
         return None
-    # A table with margins of zero: rows and columns of the matrices without their means.
     inside = (Reported(table.counts, (_centred(table.back[0]), _centred(table.back[1]))) for table in found)
-    centre = weighted([each.undone() for each in inside])
-    rows, columns = centre.frequencies.shape
-    margins = alone.frequencies[one][:, None] / columns + alone.frequencies[two] / rows - 1 / rows / columns
-    errors = np.sqrt(alone.variances[one])[:, None] / columns + np.sqrt(alone.variances[two]) / rows
-    return JointTable(centre.frequencies + margins, (np.sqrt(centre.variances) + errors) ** 2, centre.reports)
+    return weighted([each.undone() for each in inside])
 
 
 def _centred(back: Floats) -> Floats:

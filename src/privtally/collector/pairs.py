@@ -2,7 +2,7 @@
 
 A report with one pivot holds one answer and what was drawn from it: its law depends on the frequencies of each
 attribute alone. Reports of SPL (Phase I, or a campaign of SPL) carry every pair, those of SMP with several pivots or
-groups the pairs that they answer.
+groups the pairs that they answer, and those with several hidden pivots all pairs of a group, behind fills.
 """
 
 import csv
@@ -25,7 +25,7 @@ Table = tuple[tuple[float, ...], ...]
 
 _WHO_DOES = (
     "only those that answer both do, as to an spl plan, in Phase I of rs-rfd, corr-rr and cond-rr, and with "
-    "several pivots of smp, and only while pairwise tables fit the schema"
+    "several pivots, and only while pairwise tables fit the schema"
 )
 
 

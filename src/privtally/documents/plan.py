@@ -50,6 +50,8 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many people the phase was planned for, where that matters."""
     pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
     """How often an observer who knows nothing of the answers names a report's pivot, where the rule has a bound."""
+    pivots: int | msgspec.UnsetType = msgspec.UNSET
+    """How many pivots were wanted in every group, if several; a part has fewer where that is all that was supported."""
 
     def __post_init__(self) -> None:
         if not self.history:
@@ -58,6 +60,8 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             check_people(self.people)
         if self.pivot_guess is not msgspec.UNSET and not 0 < self.pivot_guess <= 1:
             raise PlanError("'pivot_guess' must be above 0 and at most 1")
+        if self.pivots is not msgspec.UNSET:
+            check_pivots(self.pivots)
 
     @property
     def reports(self) -> int:
@@ -183,8 +187,8 @@ def design(
     """The first plan of a new campaign, which one person may answer `answers` times.
 
     Where `groups` of attributes are given by name, each has an equal share of epsilon and a pivot of its own; with
-    smp a report may answer several `pivots` of a group, which share the group's budget. The random bits that tell it
-    from every other campaign come from `source`, the operating system's if not given.
+    smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. The random bits that
+    tell it from every other campaign come from `source`, the operating system's if not given.
     """
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
@@ -197,8 +201,7 @@ def design(
     except OverflowError:
         epsilon = math.inf
     check_epsilon(epsilon)
-    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
-        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
+    check_pivots(pivots)
     places = None if groups is None else group_places(schema, groups)
     return Plan(
         schema=schema,
@@ -236,6 +239,12 @@ def check_epsilon(epsilon: float) -> None:
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         limits = f"between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}"
         raise PlanError(f"epsilon must be a finite number above 0, {limits}, got {epsilon}")
+
+
+def check_pivots(pivots: int) -> None:
+    """Refuse a number of pivots that no group can have."""
+    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
+        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
 
 
 def check_people(people: int) -> None:

@@ -35,6 +35,8 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Whether the report says "not asked" instead of a code."""
     even: ClassVar[bool] = False
     """Whether all codes that a fill can give have the same probability."""
+    one_pivot: ClassVar[bool] = False
+    """Whether there can be no more than one pivot."""
     by_label: ClassVar[bool] = False
     """Whether the pivots' private codes must be labels."""
 
@@ -84,6 +86,7 @@ class CopyFill(Fill, frozen=True, tag="copy"):
 
     title: ClassVar[str] = "copies of the chosen one, or differ from it"
     conditional: ClassVar[bool] = True
+    one_pivot: ClassVar[bool] = True
     probability: tuple[Row, ...]
 
     @staticmethod

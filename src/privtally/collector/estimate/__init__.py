@@ -152,10 +152,10 @@ def _pooled(history: History, notes: list[str]) -> Found:
     for plan, counts in history:
         notes += about_limits(plan, counts)
     labels = [attribute.labels for attribute in schema.attributes]
-    if sum(schema.sizes) > MOST_LABELS:
-        notes.append(
-            f"With more than {MOST_LABELS:,} labels in all, the estimate starts from each attribute's unbiased one."
-        )
+    several = not all(part.linear for plan, _ in history for part in plan.sampler.parts)
+    if several or sum(schema.sizes) > MOST_LABELS:
+        reason = "several hidden pivots" if several else f"more than {MOST_LABELS:,} labels in all"
+        notes.append(f"With {reason}, the estimate starts from each attribute's unbiased one.")
         start = unbiased(history, notes)
         means, variances = pool_large(start.frequencies, start.variances, labels)
         return Found(list(map(project_to_simplex, means)), variances, lambda _: None)

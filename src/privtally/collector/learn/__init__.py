@@ -1,25 +1,28 @@
 """learn: a campaign's history -> the plan of its next phase. All of it is post-processing of private data."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
 import msgspec
 
 from privtally.collector.estimate import History, Phase, in_order
+from privtally.collector.estimate.several import check_readable
 from privtally.collector.learn.copies import learn_copies
 from privtally.collector.learn.grouping import GroupChoice, choose_groups
+from privtally.collector.learn.joint_tables import learn_joint_tables
 from privtally.collector.learn.rows import learn_rows
 from privtally.collector.learn.tables import learn_tables
 from privtally.collector.learn.wanted import Found, Wanted
-from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, group_places
-from privtally.errors import LearningError
+from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, check_pivots, group_places
+from privtally.errors import LearningError, PlanError
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill, Fill, Places, RowFill, TableFill
 from privtally.mechanisms.named import Groups, PartPlan, asking
-from privtally.names import MAX_PIVOT_GUESS, RULES, Rule
+from privtally.names import MAX_PIVOT_GUESS, RULES, MechanismName, Rule
 
-__all__ = ["GroupChoice", "LaterGroups", "compare_groups", "learn"]
+__all__ = ["GroupChoice", "LaterGroups", "check_later_pivots", "compare_groups", "learn"]
 
 LaterGroups = Sequence[Sequence[str]] | Literal["auto"] | None
 """Groups of the next phase by the names of their attributes, chosen, or those of the last plan."""
@@ -35,17 +38,22 @@ def learn(
     people: int | None = None,
     max_pivot_guess: float = MAX_PIVOT_GUESS,
     groups: LaterGroups = None,
+    pivots: int = 1,
 ) -> Plan:
     """The plan of a campaign's next phase, from the plans and counts of all earlier ones.
 
     The rules weigh bias against noise, so they depend on how many people the next phase will have; where `people` is
     not given, Phase I is taken to be a tenth of all. `max_pivot_guess` binds the rule `robust` alone: how often an
     observer who knows nothing of the answers may name a report's pivot. The `groups` are the last plan's if none are
-    given; "auto" chooses them from the reports of earlier phases.
+    given; "auto" chooses them from the reports of earlier phases. With rs-rfd and cond-rr a report may answer several
+    `pivots` of a group, which share the group's budget; tables have fewer of them where the reports so far cannot
+    support as many.
     """
-    history, wanted = _prepared(history, rule, people, max_pivot_guess)
+    history, wanted = _prepared(history, rule, people, max_pivot_guess, pivots)
     last = history[-1][0]
     if groups == "auto":
+        if pivots > 1:
+            raise LearningError("groups are chosen (auto) for one pivot; name the groups, or ask for one pivot")
         places = choose_groups(history, wanted, _part_learner(history, wanted)).groups
     elif groups is not None:
         places = group_places(last.schema, groups)
@@ -59,9 +67,18 @@ def learn(
         rule=next((own.rule for own in found.values()), None),
         people=next((own.people for own in found.values()), None),
         pivot_guess=max(guesses) if guesses else msgspec.UNSET,
+        pivots=pivots if pivots > 1 else msgspec.UNSET,
     )
-    parts = tuple(_part(group, last.schema.sizes, budget, found.get(group)) for group in places)
+    parts = tuple(_part(group, last.schema.sizes, budget, found.get(group), pivots) for group in places)
     return last.next(parts, learned, places)
+
+
+def check_later_pivots(mechanism: MechanismName, pivots: int) -> None:
+    """Refuse a number of pivots that the later phases of a mechanism cannot have."""
+    check_pivots(pivots)
+    kind = NAMED[mechanism].learned
+    if kind is not None and kind.one_pivot and pivots > 1:
+        raise PlanError(f"{mechanism} has one pivot: a copy is of one answer; use rs-rfd or cond-rr for several")
 
 
 def compare_groups(
@@ -76,7 +93,9 @@ def compare_groups(
     return choose_groups(history, wanted, _part_learner(history, wanted))
 
 
-def _prepared(history: History, rule: Rule, people: int | None, max_pivot_guess: float) -> tuple[list[Phase], Wanted]:
+def _prepared(
+    history: History, rule: Rule, people: int | None, max_pivot_guess: float, pivots: int = 1
+) -> tuple[list[Phase], Wanted]:
     """The phases in order and what is wanted; refused where nothing can be learned."""
     if not history or not all(counts.reports for _, counts in history):
         raise LearningError("there are no reports to learn from")
@@ -85,6 +104,7 @@ def _prepared(history: History, rule: Rule, people: int | None, max_pivot_guess:
     if not NAMED[mechanism].learns:
         learning = ", ".join(name for name, named in NAMED.items() if named.learns)
         raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
+    check_later_pivots(mechanism, pivots)
     if rule not in RULES:
         raise LearningError(f"the rule must be one of {', '.join(RULES)}")
     if not 0 < max_pivot_guess <= 1:
@@ -92,18 +112,21 @@ def _prepared(history: History, rule: Rule, people: int | None, max_pivot_guess:
     if people is None:
         people = round(history[0][1].reports * (1 / USUAL_PHASE1_SHARE - 1))
     check_people(people)
-    return history, Wanted(rule, people, max_pivot_guess)
+    return history, Wanted(rule, people, max_pivot_guess, pivots)
 
 
 def _learned(history: History, wanted: Wanted, groups: Groups, budget: Fraction) -> dict[Places, Found]:
-    """What is found for each group of several attributes."""
+    """What is found for each group with attributes that are not asked."""
     kind = NAMED[history[-1][0].mechanism].learned
     assert kind is not None
     sizes = history[-1][0].schema.sizes
     found = {}
     for group in groups:
-        if len(group) > 1:
-            kind.check_sizes([sizes[own] for own in group], 1)
+        if len(group) > wanted.pivots:
+            own_sizes = [sizes[own] for own in group]
+            kind.check_sizes(own_sizes, wanted.pivots)
+            if wanted.pivots > 1 and kind.conditional:
+                check_readable(own_sizes, wanted.pivots)
             found[group] = _LEARNERS[kind](history, group, budget, wanted)
     return found
 
@@ -117,15 +140,24 @@ def _part_learner(history: History, wanted: Wanted) -> Callable[[Places, Fractio
     return learn_part
 
 
-def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | None) -> PartPlan:
-    """A group as a part with what was found for it; nothing is for an attribute alone."""
+def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | None, pivots: int = 1) -> PartPlan:
+    """A group as a part with what was found for it; nothing is where all its attributes are asked."""
     if found is None:
-        return asking(group, sizes, budget)
-    return asking(group, sizes, budget, found.fill, channels=found.channels)
+        return asking(group, sizes, budget, pivots=min(pivots, len(group)))
+    return asking(group, sizes, budget, found.fill, pivots=found.pivots, channels=found.channels)
+
+
+def _learn_rows(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
+    """Rows are the same for any number of pivots."""
+    return replace(learn_rows(history, group, budget, wanted), pivots=wanted.pivots)
+
+
+def _learn_tables(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
+    return (learn_tables if wanted.pivots == 1 else learn_joint_tables)(history, group, budget, wanted)
 
 
 _LEARNERS: Mapping[type[Fill], Callable[[History, Places, Fraction, Wanted], Found]] = {
-    RowFill: learn_rows,
+    RowFill: _learn_rows,
     CopyFill: learn_copies,
-    TableFill: learn_tables,
+    TableFill: _learn_tables,
 }

@@ -12,10 +12,9 @@ In the second case earlier phases give a posterior over the pairs, and the crite
 The standard deviation, over the pairs, of its difference to another candidate's says how far the reports support a
 choice. Merged groups replace the best of the others only if their gain is larger than that.
 
-How much worse than the best candidate the choice can be: if no criterion is further than a factor e^δ from the error
-that its groups will have, then the choice has at most e^(2δ) times the least error: e^(−δ) · error of the choice ≤ its
-criterion ≤ criterion of the best ≤ e^δ · error of the best. So it is never worse than the better of SPL and one group
-by more than that.
+How much worse than SPL and one group the choice can be: its criterion is at most that of each of them. If no criterion
+is further than a factor e^δ from the error that its groups will have, then e^(−δ) · error of the choice ≤ its criterion
+≤ criterion of the better end ≤ e^δ · error of the better end: the choice has at most e^(2δ) times the error of either.
 """
 
 from collections.abc import Iterable

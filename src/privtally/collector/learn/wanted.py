@@ -16,6 +16,8 @@ class Wanted:
     rule: Rule
     people: int
     max_pivot_guess: float
+    pivots: int = 1
+    """How many attributes of a group are asked."""
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,5 @@ class Found:
     people: int | None = None
     pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
     channels: tuple[AnyChannel, ...] | None = None
+    pivots: int = 1
+    """How many attributes of the group are asked: no more than wanted."""
