@@ -58,7 +58,7 @@ def exact(shape: tuple[int, int], epsilon: float, mechanism: MechanismName) -> f
     return float(spread.diagonal().mean())
 
 
-def measured(shape: tuple[int, int], epsilon: float, mechanism: MechanismName, runs: int = 100) -> float:
+def measured(shape: tuple[int, int], epsilon: float, mechanism: MechanismName, runs: int = 400) -> float:
     """The same from simulated reports: the spread of the first table over runs, times the people."""
     plan = plan_of(shape, epsilon, mechanism, 1 if mechanism == "spl" else 2)
     generator = np.random.default_rng(1)

@@ -101,6 +101,16 @@ def test_three_pivots_fall_back_step_by_step() -> None:
     assert [part.pivots for part in plan.parts] == [1]
 
 
+def test_a_third_phase_learns_from_two_hidden_pivots_too() -> None:
+    answers = pairwise_population()
+    found = [*history(answers, 6.0, 20_000)]
+    plan = learn(found, pivots=2)
+    found.append((plan, simulated(plan, answers, 5_000, np.random.default_rng(3))))
+    for third in (learn(found, pivots=2), learn(found, groups="auto")):
+        assert third.learned is not None
+        assert third.learned.reports == 25_000
+
+
 def test_bad_wishes_are_refused() -> None:
     found = history(pairwise_population(), 4.0, 500)
     for pivots in (0, 4, True):

@@ -70,6 +70,8 @@ def run(
     else:
         words.print_estimate(result, out)
         out.print(f"Every document is in {output}.")
+    for sentence in words.fewer_pivots(job.phases[-1].plan):
+        err.print(sentence)
     if later:
         first, second = job.phases
         history, people = [(first.plan, first.counts)], second.counts.reports

@@ -123,13 +123,7 @@ def learned(plan: Plan) -> list[str]:
     rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
     phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
-    if plan.learned.pivots is not msgspec.UNSET:
-        fewer = min((part.pivots for part in plan.parts if part.fill is not None), default=plan.learned.pivots)
-        if fewer < plan.learned.pivots:
-            why = f"the reports so far do not support tables given {plan.learned.pivots}"
-            sentences.append(
-                f"Asks {fewer} of each group, fewer than the {plan.learned.pivots} that were wanted: {why}."
-            )
+    sentences += fewer_pivots(plan)
     if plan.learned.pivot_guess is not msgspec.UNSET:
         hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
         guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
@@ -139,6 +133,16 @@ def learned(plan: Plan) -> list[str]:
         where = "" if plan.groups is None else ", in the group where that is easiest,"
         sentences.append(f"An observer who knows nothing of the answers names the chosen one{where} {often}.")
     return sentences
+
+
+def fewer_pivots(plan: Plan) -> list[str]:
+    """A sentence if a plan asks fewer questions at once than were wanted."""
+    if plan.learned is None or plan.learned.pivots is msgspec.UNSET:
+        return []
+    wanted = plan.learned.pivots
+    asked = min((part.pivots for part in plan.parts if part.fill is not None), default=wanted)
+    why = f"the reports so far do not support tables given {wanted} answers"
+    return [] if asked == wanted else [f"Asks {asked} at a time, fewer than the {wanted} that were wanted: {why}."]
 
 
 def _print_blocks(

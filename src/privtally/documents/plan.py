@@ -12,6 +12,7 @@ from functools import cached_property
 
 import msgspec
 
+from privtally.documents.groups import group_places, several
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.exact.source import Source, SystemSource
@@ -157,7 +158,7 @@ class Plan(
             self,
             phase=self.phase + 1,
             parts=parts,
-            groups=self.groups if groups is None else _several(groups),
+            groups=self.groups if groups is None else several(groups),
             nonce=None,
             campaign=self.campaign_id,
             learned=learned,
@@ -210,28 +211,9 @@ def design(
         phase=1,
         answers=answers,
         parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots),
-        groups=None if places is None else _several(places),
+        groups=None if places is None else several(places),
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
-
-
-def _several(groups: Groups) -> Groups | None:
-    """Groups as a plan states them: not at all if there is one."""
-    return None if len(groups) == 1 else groups
-
-
-def group_places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
-    """Groups of attributes by their places; refused unless they name every attribute once."""
-    names = [name for group in groups for name in group]
-    if not all(groups):
-        raise PlanError("a group must name at least one attribute")
-    if unknown := [name for name in names if name not in schema.names]:
-        raise PlanError(f"there is no attribute '{unknown[0]}' to put into a group")
-    if twice := [name for name in schema.names if names.count(name) > 1]:
-        raise PlanError(f"attribute '{twice[0]}' is named twice in the groups; each belongs to one")
-    if missing := [name for name in schema.names if name not in names]:
-        raise PlanError(f"attribute '{missing[0]}' is in no group; each belongs to one")
-    return tuple(tuple(map(schema.names.index, group)) for group in groups)
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -15,7 +15,8 @@ from privtally.collector.learn.joint_tables import learn_joint_tables
 from privtally.collector.learn.rows import learn_rows
 from privtally.collector.learn.tables import learn_tables
 from privtally.collector.learn.wanted import Found, Wanted
-from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, check_pivots, group_places
+from privtally.documents.groups import group_places
+from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, check_pivots
 from privtally.errors import LearningError, PlanError
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill, Fill, Places, RowFill, TableFill

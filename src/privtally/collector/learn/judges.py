@@ -82,7 +82,9 @@ class PooledJudge:
         self._schema, self._epsilon = history[-1][0].schema, Fraction(history[-1][0].epsilon)
         self._people, self._learn_part = people, learn_part
         self._model = Model([attribute.labels for attribute in self._schema.attributes])
-        likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
+        # Phases with several hidden pivots have no likelihood of frequencies alone.
+        alone = [phase for phase in history if all(part.linear for part in phase[0].sampler.parts)]
+        likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in alone]
         scores = [likelihood.at(self._model.uniform) for likelihood in likelihoods]
         gradient, known = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
         posterior = self._model.posterior(self._model.prior_for(known), gradient, known)
