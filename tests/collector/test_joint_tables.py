@@ -6,11 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from privtally.collector.estimate import History
+from privtally.collector.estimate import History, estimate
 from privtally.collector.learn import joint_tables, learn
 from privtally.collector.learn.joint_tables import fit_pairs
+from privtally.collector.pairs import estimate_pairs
 from privtally.errors import EstimateError, LearningError, PlanError
 from privtally.mechanisms.fills import Places, TableFill
+from privtally.names import Method
 from tests.collector.made_up import made_up_law, marginals_of, simulated
 from tests.support import expected_counts, first_plan
 
@@ -126,3 +128,39 @@ def test_bad_wishes_are_refused() -> None:
     many = simulated(wide, np.full((30, 30, 30), 30.0**-3), 50, np.random.default_rng(1))
     with pytest.raises(EstimateError, match="hidden"):
         learn([(wide, many)], pivots=2)
+
+
+@cache
+def campaigns() -> list[History]:
+    """Both phases of a campaign, repeated; the second plan is learned once, from people of its own."""
+    answers, generator = pairwise_population(), np.random.default_rng(7)
+    first = first_plan(SIZES, 6.0, "cond-rr")
+    second = learn([(first, simulated(first, answers, 50_000, generator))], pivots=2)
+    assert [part.pivots for part in second.parts] == [2]
+    people = ((first, 500), (second, 2_000))
+    return [[(plan, simulated(plan, answers, count, generator)) for plan, count in people] for _ in range(60)]
+
+
+@pytest.mark.parametrize("method", ["unbiased", "pooled"])
+def test_both_phases_together_cover(method: Method) -> None:
+    """All frequencies, and all cells of two tables, at fixed seeds; intervals half as wide do not."""
+    answers = pairwise_population()
+    alone, pairs = [], []
+    for found in campaigns():
+        for own, truth in zip(estimate(found, method).attributes.values(), marginals_of(answers), strict=True):
+            alone += list(np.abs(np.array(own.frequencies) - truth) / np.array(own.standard_errors))
+        for table in estimate_pairs(found, method).tables[:2]:
+            axis = 2 if table.attributes == ("q0", "q1") else 1
+            gaps = np.abs(np.array(table.frequencies) - answers.sum(axis=axis))
+            pairs += list((gaps / np.array(table.standard_errors)).ravel())
+    for scores in (alone, pairs):
+        assert np.mean(np.array(scores) < 1.96) >= 0.93
+        assert np.mean(np.array(scores) < 0.98) < 0.93
+
+
+def test_both_phases_say_more_than_one() -> None:
+    for found in campaigns()[:3]:
+        both, first = (estimate_pairs(phases, "unbiased") for phases in (found, found[:1]))
+        for more, less in zip(both.tables, first.tables, strict=True):
+            assert np.square(more.standard_errors).mean() < np.square(less.standard_errors).mean()
+            assert more.reports == 2_500
