@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privtally.collector.estimate import History, Phase, estimate
-from privtally.collector.joint import JointTable, shrunk
+from privtally.collector.joint import shrunk
 from privtally.collector.learn import learn, tables
 from privtally.collector.tally import count_times
 from privtally.documents.plan import Plan, design
@@ -178,12 +178,16 @@ def smoothing(runs: int) -> Iterator[str]:
             yield row(population, people, epsilon, [cell for both in zip(seen, smoothed, strict=True) for cell in both])
 
 
-def _as_seen(table: JointTable, _first: Floats, _second: Floats) -> Floats:
-    return table.frequencies
+def _as_seen(noisy: Floats, _noise: float, _first: Floats, _second: Floats) -> Floats:
+    return noisy
 
 
 def _smoothed(
-    population: Population, people: int, epsilon: float, runs: int, how: Callable[[JointTable, Floats, Floats], Floats]
+    population: Population,
+    people: int,
+    epsilon: float,
+    runs: int,
+    how: Callable[[Floats, float, Floats, Floats], Floats],
 ) -> list[str]:
     """With tables smoothed in this way: their error and guess without a bound, and the errors of the estimate."""
     with mock.patch.object(tables, "shrunk", how):

@@ -242,6 +242,11 @@ EXTENDED_PLANS: dict[str, Plans] = {
     "two pivots, uniform": two_of_three(UniformFill()),
     "two pivots, row": two_of_three(_rows_of(THREE)),
     "two pivots, table": two_of_three(_tables(THREE, 2)),
+    "three pivots, table": ((part_of((0, 1, 2, 3), 3, _tables((2, 3, 2, 2), 3)),), (2, 3, 2, 2)),
+    "two pivots in a group, table": (
+        (part_of((3, 0, 2), 2, _tables((2, 2, 3), 2)), part_of((1,), 1, None)),
+        (2, 3, 3, 2),
+    ),
     "mixed sizes, aligned table": ((part_of((0, 1, 2), 1, aligned(MIXED)),), MIXED),
 }
 """What a plan can state beyond the named mechanisms."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from privtally.collector.estimate import estimate
-from privtally.collector.learn import learn
+from privtally.collector.learn import LaterGroups, learn
 from privtally.collector.tally import count
 from privtally.documents.campaign import phase1_people
 from privtally.documents.counts import Counts
@@ -53,12 +53,17 @@ def run_campaign(
     max_pivot_guess: float | None = None,
     observer: Observer = "knows-nothing",
     groups: Sequence[Sequence[str]] | None = None,
+    later_groups: LaterGroups = None,
     pivots: int = 1,
 ) -> Job:
-    """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I."""
+    """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I.
+
+    A mechanism that learns may have other `later_groups` than its first plan states, as `learn` takes them.
+    """
     source = source or Stream.from_system()
-    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=pivots, source=source)
-    if not NAMED[mechanism].learns:
+    learns = NAMED[mechanism].learns
+    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=1 if learns else pivots, source=source)
+    if not learns:
         return Job([_collect(plan, records, source)])
     people = phase1_people(len(records), phase1_share)
     order = np.argsort(source.words(len(records)), kind="stable")
@@ -67,7 +72,15 @@ def run_campaign(
     )
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
-    following = learn(history, rule=rule, people=len(second_people), max_pivot_guess=max_pivot_guess, observer=observer)
+    following = learn(
+        history,
+        rule=rule,
+        people=len(second_people),
+        max_pivot_guess=max_pivot_guess,
+        observer=observer,
+        groups=later_groups,
+        pivots=pivots,
+    )
     return Job([first, _collect(following, second_people, source)])
 
 

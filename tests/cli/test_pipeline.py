@@ -260,7 +260,7 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     assert Path("x.png").read_bytes().startswith(b"\x89PNG")
     assert "--plot" in refused(program, "estimate", *phases, "--pairs", "--plot", "y.png")
     assert "--pair" in refused(program, "estimate", *phases, "--pairs", "--pair", "smokes,drinks")
-    assert "--method" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "pooled")
+    assert "unbiased" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "paper")
     for pair in ("smokes, drinks", " smokes ,drinks "):
         assert program("estimate", *phases, "--pair", pair, "--json").json() == result
 
@@ -306,7 +306,18 @@ def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) 
     assert "Chose 3 groups" in said.err
     program("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "-o", "plan.json")
     assert "groups" not in json.loads(Path("plan.json").read_text())
-    program("run", data, "-s", schema, "-e", 8, "-m", "corr-rr", "--groups", "auto", "-o", "job")
+    said = program("run", data, "-s", schema, "-e", 8, "-m", "corr-rr", "--groups", "auto", "-o", "job")
+    assert "every question alone" in said.err
+    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    found = program("learn", *phase, "--people", 270, "--groups", "auto", "-o", "next.json", "--json").json()
+    assert (
+        json.loads(Path("next.json").read_text())["parts"] == json.loads(Path("job/plan-2.json").read_text())["parts"]
+    )
+    errors = {what: row["expected_error"] for what, row in found["considered"].items()}
+    assert errors["chosen"] <= min(errors["all in one group"], errors["every question alone"])
+    program("learn", *phase, "--groups", "drinks;sleeps badly,smokes", "-o", "named.json")
+    assert json.loads(Path("named.json").read_text())["groups"] == [[2], [0, 1]]
+    assert "'drinks'" in refused(program, "learn", *phase, "--groups", "sleeps badly,smokes", "-o", "no.json")
     assert "spl" in refused(program, "design", schema, "-e", 1, "-m", "spl", "--groups", "auto", "-o", "no.json")
     missing = ("design", schema, "-e", 1, "-m", "smp", "--groups", "smokes;sleeps badly", "-o", "no.json")
     assert "drinks" in refused(program, *missing)
@@ -319,7 +330,25 @@ def test_run_with_two_pivots(program: Program, schema: Path, data: Path) -> None
     answered = [json.loads(line)["codes"].count(None) for line in Path("job/reports-1.ndjson").read_text().splitlines()]
     assert set(answered) == {1}
     program("audit", "job/plan-1.json")
-    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "rs-fd", "--pivots", 2, "-o", "no.json")
+    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "cond-rr", "--pivots", 2, "-o", "no.json")
+
+
+def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) -> None:
+    said = program("run", data, "-s", schema, "-e", 2, "-m", "cond-rr", "--pivots", 2, "-o", "job")
+    assert json.loads(Path("job/plan-2.json").read_text())["learned"]["pivots"] == 2
+    shown = program("show", "job/plan-2.json").out
+    assert ("fewer" in shown) == (json.loads(Path("job/plan-2.json").read_text())["parts"][0]["pivots"] < 2)
+    assert "Every document" in said.out
+    program("run", data, "-s", schema, "-e", 2, "-m", "rs-rfd", "--pivots", 2, "-o", "rows")
+    history = ("--phase", "rows/plan-1.json", "rows/counts-1.json", "--phase", "rows/plan-2.json", "rows/counts-2.json")
+    assert len(program("estimate", *history, "--pairs", "--json").json()["tables"]) == 3
+    program("audit", "rows/plan-2.json")
+    one = ("--phase", "job/plan-1.json", "job/counts-1.json")
+    program("learn", *one, "--pivots", 2, "-o", "next.json")
+    assert "auto" in refused(program, "learn", *one, "--pivots", 2, "--groups", "auto", "-o", "no.json")
+    assert "one pivot" in refused(
+        program, "run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "--pivots", 2, "-o", "no"
+    )
 
 
 def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Path, data: Path) -> None:
@@ -334,7 +363,9 @@ def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Pa
     assert found["missing"] == []
     single = program("estimate", *phase, "--pair", "sleeps badly,drinks", "--json").json()
     assert single in found["tables"]
-    assert "--method" in refused(program, "estimate", *phase, "--pairs", "--method", "pooled")
+    assert "unbiased" in refused(program, "estimate", *phase, "--pairs", "--method", "paper")
+    plain = program("estimate", *phase, "--pairs", "--method", "unbiased", "--json").json()
+    assert {table["method"] for table in plain["tables"]} == {"unbiased"}
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "-o", "single")
     assert "together" in refused(
         program, "estimate", "--phase", "single/plan-1.json", "single/counts-1.json", "--pairs"

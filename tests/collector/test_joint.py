@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from privtally.collector.joint import JointTable, carries, conditional_rows, fitted, joint_table, shrunk
+from privtally.collector.consistent import interior_table
+from privtally.collector.joint import carries, conditional_rows, fitted, joint_table, shrunk
 from privtally.documents.plan import Plan
 from privtally.mechanisms.fills import SilentFill, UniformFill
 from tests.collector.made_up import (
@@ -141,10 +142,12 @@ def test_the_noise_of_dependence_is_what_independent_answers_show(epsilon: float
     generator = np.random.default_rng(1)
     seen, stated, all_variances = 0.0, 0.0, 0.0
     for _ in range(400):
-        table = joint_table([(plan, simulated(plan, law, 500, generator))], 0, 1)
+        history = [(plan, simulated(plan, law, 500, generator))]
+        table, inside = joint_table(history, 0, 1), interior_table(history, 0, 1)
         assert table is not None
+        assert inside is not None
         seen += float(np.sum(dependence(table.frequencies) ** 2))
-        stated += table.dependence_noise
+        stated += float(inside.variances.sum())
         all_variances += float(table.variances.sum())
     assert seen == pytest.approx(stated, rel=0.2)
     if epsilon > 1:
@@ -156,7 +159,7 @@ def test_noise_alone_leaves_independence_and_certainty_leaves_the_table() -> Non
     first, second = seen.sum(axis=1), seen.sum(axis=0)
     square = float(np.sum(dependence(seen) ** 2))
     for noise, kept in ((0.0, 1.0), (square / 4, 0.75), (square, 0.0), (9.0, 0.0)):
-        found = shrunk(JointTable(seen, np.zeros((2, 2)), 1, noise), first, second)
+        found = shrunk(seen, noise, first, second)
         assert found == pytest.approx(np.outer(first, second) + kept * dependence(seen))
     even = np.full((2, 2), 0.25)
-    assert shrunk(JointTable(even, np.zeros((2, 2)), 1, 0.0), first, second) == pytest.approx(np.outer(first, second))
+    assert shrunk(even, 0.0, first, second) == pytest.approx(np.outer(first, second))

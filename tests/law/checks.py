@@ -6,6 +6,7 @@ mechanism, the chi-square test of whole reports, and how well the asked attribut
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import exp
 
 import msgspec
 import numpy as np
@@ -33,6 +34,7 @@ from tests.support import (
     MECHANISMS,
     all_laws,
     chi_square_p,
+    counts_of,
     exact_guess,
     exp_below,
     expected_counts,
@@ -53,15 +55,50 @@ GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
 LARGE, LARGE_COPY, LARGE_ROW = "large, uniform", "large, copy", "large, row"
 PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
 BEYOND = (GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS, LARGE, LARGE_COPY, LARGE_ROW, ALIGNED, ALIGNED_LARGE)
+LEARNED_PIVOTS, FEWER_PIVOTS = "learned pivots", "fewer pivots"
 RECORDS = {2: (2, 0), 3: (1, 2, 0), 4: (2, 0, 0, 1)}
 """A record for each number of attributes, its codes not all the same."""
 
 
 def plan_named(name: str) -> Plan:
     """A plan built anew, with the code as it stands now."""
+    if name in (LEARNED_PIVOTS, FEWER_PIVOTS):
+        return with_learned_pivots(people=100 if name == FEWER_PIVOTS else 10**9)
     if name in EXTENDED_PLANS:
         return plan_with(*EXTENDED_PLANS[name], epsilon=1.0)
     return plan_of(name, (3, 3), epsilon=1.0, seed=6)  # type: ignore[arg-type]
+
+
+GOING_TOGETHER = np.array([[[8, 1], [3, 0.75], [1, 0.75]], [[1, 1], [1, 2], [2, 12]]]) / 33.5
+"""Answers to three attributes of which every two go together, and the three no more than that."""
+
+
+def with_learned_pivots(people: int) -> Plan:
+    """What Cond-RR learns if two pivots are wanted; its first reports are as frequent as expected."""
+    first = first_plan((2, 3, 2), 1.0, "cond-rr")
+    reported = GOING_TOGETHER
+    for axis, size in enumerate(reported.shape):
+        kept = exp(1 / 3)
+        channel = (np.ones((size, size)) + (kept - 1) * np.eye(size)) / (kept + size - 1)
+        reported = np.moveaxis(np.tensordot(channel, reported, axes=(0, axis)), 0, axis)
+    return learn([(first, counts_of(first, np.rint(people * reported).astype(np.int64)))], pivots=2)
+
+
+def meaning_of_learned_tables() -> None:
+    """Nearer to the population's conditional table than to its rows in another order."""
+    (part,) = plan_named(LEARNED_PIVOTS).parts
+    assert isinstance(part.fill, TableFill)
+    (table,) = (each for each in part.fill.tables if (each.pivots, each.other) == ((0, 1), 2))
+    law = GOING_TOGETHER / GOING_TOGETHER.sum(axis=2, keepdims=True)
+    off = np.abs(np.array(table.rows).reshape(2, 3, 2) - law).max()
+    turned = np.abs(np.array(table.rows).reshape(3, 2, 2).transpose(1, 0, 2) - law).max()
+    assert off < 0.1 < turned
+
+
+def meaning_of_fewer_pivots() -> None:
+    """A hundred people do not support tables given two answers; a billion do."""
+    assert [part.pivots for part in plan_named(FEWER_PIVOTS).parts] == [1]
+    assert [part.pivots for part in plan_named(LEARNED_PIVOTS).parts] == [2]
 
 
 def words_of(*cases: tuple[Callable[[], Channel], int]) -> Callable[[], None]:
@@ -249,6 +286,8 @@ CHECKS: dict[str, Callable[[], None]] = {
     "meaning of copies": meaning_of_copies,
     "meaning of classes": meaning_of_classes,
     "meaning of tables": meaning_of_tables,
+    "meaning of learned tables": meaning_of_learned_tables,
+    "meaning of fewer pivots": meaning_of_fewer_pivots,
     "law of subsets": law_of_subsets,
     "secrecy of rs-rfd": secrecy_of("rs-rfd", "knows-nothing"),
     "secrecy of cond-rr": secrecy_of("cond-rr", "knows-totals"),
@@ -259,7 +298,10 @@ CHECKS: dict[str, Callable[[], None]] = {
     "parts of rounds": parts_of_rounds,
     "errors of returning people": errors_of_returning_people,
     "changes of rounds": changes_of_rounds,
-    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
-    **{f"budget of {name}": used(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED)},
+    **{f"privacy of {name}": private(name) for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED, LEARNED_PIVOTS)},
+    **{
+        f"budget of {name}": used(name)
+        for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED, LEARNED_PIVOTS, FEWER_PIVOTS)
+    },
     **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, *BEYOND)},
 }

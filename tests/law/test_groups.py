@@ -33,6 +33,11 @@ CASES: list[tuple[MechanismName, list[list[str]] | None, int]] = [
     ("corr-rr", GROUPS, 1),
     ("cond-rr", GROUPS, 1),
     ("cond-rr", UNEVEN, 1),
+    ("rs-fd", None, 2),
+    ("rs-rfd", None, 2),
+    ("cond-rr", None, 2),
+    ("cond-rr", None, 3),
+    ("cond-rr", [["q2", "q0", "q3"], ["q1"]], 2),
 ]
 PLANS = range(len(CASES))
 EPSILON = 1.5
@@ -42,12 +47,15 @@ EPSILON = 1.5
 def plan_of_case(number: int) -> Plan:
     """The plan of the campaign's last phase."""
     mechanism, groups, pivots = CASES[number]
-    first = first_plan(SIZES, EPSILON, mechanism, groups=groups, pivots=pivots)
     if mechanism in ("smp", "rs-fd"):
-        return first
+        return first_plan(SIZES, EPSILON, mechanism, groups=groups, pivots=pivots)
+    first = first_plan(SIZES, EPSILON, mechanism, groups=groups)
     generator = np.random.default_rng(number)
     answers = generator.dirichlet(np.full(36, 0.5)).reshape(SIZES)
-    return learn([(first, simulated(first, answers, 3_000, generator))])
+    people = 3_000 if pivots == 1 else 1_000_000
+    plan = learn([(first, simulated(first, answers, people, generator))], pivots=pivots)
+    assert max(part.pivots for part in plan.parts) == pivots
+    return plan
 
 
 def within_promise(mechanism: Mechanism, epsilon: float) -> bool:

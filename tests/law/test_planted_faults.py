@@ -15,7 +15,7 @@ import pytest
 from privtally.collector import learn as learning
 from privtally.collector.estimate import methods, returning
 from privtally.collector.estimate.local_level import Quadratic
-from privtally.collector.learn import rows, secrecy
+from privtally.collector.learn import joint_tables, rows, secrecy
 from privtally.collector.learn.wanted import Wanted
 from privtally.documents import campaign as campaigns
 from privtally.documents import plan as plans
@@ -33,11 +33,13 @@ from tests.law.checks import (
     ALIGNED,
     ALIGNED_LARGE,
     CHECKS,
+    FEWER_PIVOTS,
     GROUPS,
     IN_GROUPS,
     LARGE,
     LARGE_COPY,
     LARGE_ROW,
+    LEARNED_PIVOTS,
     PIVOTS,
     SILENT_GROUPS,
     SILENT_PIVOTS,
@@ -311,6 +313,15 @@ honest_bound = pivot_guess.second_moment_bound
 honest_known = Wanted.known
 
 honest_copying = fillings.copying
+honest_rows = joint_tables._rows
+
+
+def rows_turned(chosen: Any, other: int, used: Any, pairs: Any, marginals: Any) -> Any:
+    """The rows of a learned table with the first pivot counting fastest."""
+    rows = honest_rows(chosen, other, used, pairs, marginals)
+    shape = [len(marginals[own]) for own in chosen]
+    order = np.arange(len(rows)).reshape(shape).T.ravel()
+    return tuple(rows[place] for place in order)
 
 
 def classes_with(*, any_label: bool = False, by_size: bool = False, first: bool = False, matched: bool = False) -> Any:
@@ -428,6 +439,11 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "an observer with another group's totals": (put(Wanted, "known", lambda self, group, sizes: honest_known(self, tuple(range(len(group))), sizes)), f"secrecy of {IN_GROUPS}"),
     "the mean of groups is stated": (put(learning, "max", mean_of_groups, raising=False), f"secrecy of {IN_GROUPS}"),
     "half the spread in a bound": (put(pivot_guess, "second_moment_bound", half_the_spread), "bound of large parts"),
+    "the whole budget for each learned pivot": (put_build(lambda part, parts: Fraction(part.pivots if part.fill else 1, parts)), f"privacy of {LEARNED_PIVOTS}"),
+    "learned pivots that divide the budget twice": (put_build(lambda part, parts: Fraction(1, part.pivots * parts)), f"budget of {LEARNED_PIVOTS}"),
+    "tables learned in the wrong order of pivots": (put(joint_tables, "_rows", rows_turned), "meaning of learned tables"),
+    "one pivot that keeps the budget of two": (put_build(lambda part, parts: Fraction(1, (2 if part.fill and part.pivots == 1 else 1) * parts)), f"budget of {FEWER_PIVOTS}"),
+    "pivots that noise supports": (put(joint_tables, "gain_of", lambda *_: 1.0), "meaning of fewer pivots"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
     # rounds
     "a refresh asks as the last plan": (put(campaigns, "refresh", refresh_of_the_last), "parts of rounds"),

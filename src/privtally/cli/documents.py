@@ -1,7 +1,8 @@
 """design, learn, refresh, show: the documents of a campaign."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -57,7 +58,9 @@ def design(
         chosen = recommended(the_schema, epsilon, people, max_pivot_guess).options
     else:
         options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
-        named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        if why:
+            err.print(why, markup=False)
         chosen = {"mechanism": mechanism, "groups": named, "pivots": pivots}
     plan = design(the_schema, epsilon, answers=answers, **chosen)
     _write_plan(plan, output, json=json)
@@ -73,18 +76,34 @@ def learn(
     people: Annotated[
         int | None, Option(help="How many people the next phase will ask; nine times the first's if not given.")
     ] = None,
+    groups: Annotated[
+        str | None,
+        Option(metavar="A,B;C,D", help="Other groups than the last plan's; auto chooses them from the reports."),
+    ] = None,
+    pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
     """Write the next phase's plan, learned from the counts of all earlier phases."""
-    from privtally.collector.learn import learn
+    from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
+    from privtally.collector.learn import compare_groups, learn
     from privtally.files import check_output, read_history
 
     check_output(output, phase)
     history = read_history(phase)
-    options.check_learning(context, history[0][0].mechanism, rule)
+    options.check_learning(context, history[0][0].mechanism, rule, ["people"] if groups == "auto" else ())
+    schema, considered = history[0][0].schema, {}
+    named = None if groups in (None, "auto") else named_groups(groups or "", schema)
     with err.status("Learning"):
-        plan = learn(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess, observer=observer)
-    _write_plan(plan, output, json=json)
+        wanted: Any = {"rule": rule, "people": people, "max_pivot_guess": max_pivot_guess, "observer": observer}
+        if groups == "auto":
+            if pivots > 1:
+                raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+            considered = after_phase1(compare_groups(history, **wanted), schema.names)
+            named = considered["chosen"]["groups"]
+        plan = learn(history, groups=named, pivots=pivots, **wanted)
+    _write_plan(plan, output, json=json, considered=considered)
+    if considered:
+        print_after_phase1(considered)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
 
@@ -116,11 +135,10 @@ def show(
         words.describe(document, out)
 
 
-def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
+def _write_plan(plan: "Plan", output: Path, *, json: bool, considered: Mapping[str, Any] | None = None) -> None:
     from privtally.cli import words
     from privtally.files import write_bytes
 
     write_bytes(output, plan.dump())
-    announce(
-        output, words.summary(plan), "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json
-    )
+    facts = words.summary(plan) | ({"considered": considered} if considered else {})
+    announce(output, facts, "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json)

@@ -101,7 +101,7 @@ def compare(
     json: options.JsonFlag = False,
 ) -> None:
     """Compare every mechanism and method on public or pilot data of one's own."""
-    from privtally.cli.groups import read_groups
+    from privtally.cli.groups import named_groups
     from privtally.documents.plan import check_epsilon, design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
@@ -123,8 +123,8 @@ def compare(
         raise CampaignError(f"--max-pivot-guess must be above 0 and at most 1, got {max_pivot_guess}")
     the_schema = read_schema(schema)
     named = None
-    if groups != "auto" and (read := read_groups(groups, the_schema, budgets[0], MECHANISMS[0], 1)) is not None:
-        named = tuple(map(tuple, read))
+    if groups not in (None, "auto"):
+        named = tuple(map(tuple, named_groups(groups or "", the_schema)))
         design(the_schema, budgets[0], "smp", groups=named)  # takes any groups, and refuses names that are none
     study = lab.Study(read_answers(data, the_schema), phase1_share, runs, seed, people, max_pivot_guess)
     the_mechanisms: list[MechanismName] = []

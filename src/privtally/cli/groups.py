@@ -1,15 +1,16 @@
 """--groups: attributes by name, or chosen, and what there is to say about the choice."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privtally.cli.console import err
 from privtally.errors import CampaignError
 from privtally.names import MechanismName
 
 if TYPE_CHECKING:
+    from privtally.collector.learn import GroupChoice
     from privtally.mechanisms.grouping import Grouping
     from privtally.schema import Schema
 
@@ -19,14 +20,12 @@ PEOPLE = 10_000
 
 def read_groups(
     text: str | None, schema: "Schema", epsilon: float, mechanism: MechanismName, pivots: int
-) -> Sequence[Sequence[str]] | None:
-    """The groups that an option names, by semicolons and commas; if it says auto, the best ones, and why."""
+) -> tuple[Sequence[Sequence[str]] | None, str]:
+    """The groups that an option names, by semicolons and commas; if it says auto, the best ones, and a sentence why."""
     if text is None:
-        return None
+        return None, ""
     if text != "auto":
-        from privtally.schema import normal
-
-        return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
+        return named_groups(text, schema), ""
     from privtally.documents.plan import check_epsilon
     from privtally.mechanisms import NAMED
     from privtally.mechanisms.grouping import best_groups
@@ -36,8 +35,47 @@ def read_groups(
         raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
     chosen = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism])
     groups = [[schema.names[own] for own in group] for group in chosen.groups]
-    err.print(_said(groups, chosen, epsilon), markup=False)
-    return groups
+    again = " `learn --groups auto` chooses again, from Phase I." if NAMED[mechanism].learns else ""
+    return groups, _said(groups, chosen, epsilon) + again
+
+
+def named_groups(text: str, schema: "Schema") -> list[list[str]]:
+    """The groups that an option names, by semicolons and commas."""
+    from privtally.schema import normal
+
+    return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
+
+
+def after_phase1(choice: "GroupChoice", names: Sequence[str]) -> dict[str, Any]:
+    """What was chosen from the reports of earlier phases, and what the alternatives are expected to have."""
+    alone, together = tuple((own,) for own in range(len(names))), (tuple(range(len(names))),)
+    said = {
+        "chosen": choice.groups,
+        "chosen before Phase I": choice.before,
+        "all in one group": together,
+        "every question alone": alone,
+    }
+    rows = {what: groups for what, groups in said.items() if groups in choice.errors}
+    return {
+        what: {
+            "groups": [[names[own] for own in group] for group in groups],
+            "expected_error": sqrt(choice.errors[groups]),
+        }
+        for what, groups in rows.items()
+    }
+
+
+def print_after_phase1(found: Mapping[str, Any]) -> None:
+    """The choice and its alternatives as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("groups", "", "expect", title="Which questions go together", title_justify="left")
+    for what, row in found.items():
+        members = "; ".join(", ".join(group) for group in row["groups"])
+        table.add_row(what, Text(members), f"± {100 * row['expected_error']:.2g} points")
+    err.print(table)
+    err.print("Expected error of a share in the final estimate of all phases, in percentage points.")
 
 
 def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:

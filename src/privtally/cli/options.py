@@ -1,6 +1,6 @@
 """Arguments and options that several commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -29,7 +29,7 @@ GroupsOption = Annotated[
     Option(metavar="A,B;C,D", help="Groups of attributes, each with a pivot and a share of the budget; auto chooses."),
 ]
 PivotsOption = Annotated[
-    int, Option(help="How many questions a report answers, with an equal share of the budget (smp).")
+    int, Option(help="How many questions a report answers, with an equal share of the budget (not spl, corr-rr).")
 ]
 CoarsenFlag = Annotated[
     bool, Option("--coarsen", help="First merge the labels of all attributes into one number of classes, as the paper.")
@@ -92,11 +92,14 @@ def refuse_without_effect(context: typer.Context, options: Iterable[str], reason
             raise CampaignError(f"--{option.replace('_', '-')} has no effect {reason}; leave it out")
 
 
-def check_learning(context: typer.Context, mechanism: MechanismName, rule: Rule) -> None:
-    """Refuse options of learning that the mechanism or the rule does not use."""
+def check_learning(
+    context: typer.Context, mechanism: MechanismName, rule: Rule, used: Sequence[LearningOption] = ()
+) -> None:
+    """Refuse options of learning that the mechanism or the rule does not use, nor anything else that was asked for."""
     if mechanism not in LEARNED_WITH:
         refuse_without_effect(context, ["phase1_share"], f"with {mechanism}, which has one phase")
-    unused = [option for option in get_args(LearningOption) if option not in LEARNED_WITH.get(mechanism, ())]
+    used = (*LEARNED_WITH.get(mechanism, ()), *used)
+    unused = [option for option in get_args(LearningOption) if option not in used]
     refuse_without_effect(context, unused, f"with {mechanism}")
     if rule not in RULES_WITH_BOUND:
         refuse_without_effect(context, ["max_pivot_guess", "observer"], f"with the rule {rule}")

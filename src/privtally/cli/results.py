@@ -63,11 +63,11 @@ def estimate(
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate
         if pairs:
-            refuse_without_effect(context, ["method", "pair", "plot", "top", "by_round"], "with --pairs")
-            result, figure = estimate_pairs(history), None
+            refuse_without_effect(context, ["pair", "plot", "top", "by_round"], "with --pairs")
+            result, figure = estimate_pairs(history, method), None
         elif pair is not None:
-            refuse_without_effect(context, ["method", "top", "by_round"], "with --pair")
-            result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names))
+            refuse_without_effect(context, ["top", "by_round"], "with --pair")
+            result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names), method)
             figure = None if plot is None else heat_map.draw(result)
         else:
             if top is not None:

@@ -1,7 +1,7 @@
 """run, demo: every phase of a campaign at once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Option
@@ -32,24 +32,33 @@ def run(
     """Do the whole job on one file: both phases, every document left in a directory."""
     from privtally.cli import words
     from privtally.cli.auto import recommended
-    from privtally.cli.groups import read_groups
+    from privtally.cli.groups import after_phase1, print_after_phase1, read_groups
+    from privtally.collector.learn import check_later_pivots, compare_groups
     from privtally.documents.plan import check_epsilon, design
     from privtally.exact.source import Stream
     from privtally.files import read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
     from privtally.lab.offers import Design
+    from privtally.mechanisms import NAMED
     from privtally.mechanisms.coarsen import coarsened
 
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     chosen = None
+    later: Literal["auto"] | None = None
     if mechanism == "auto":
         options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "rule"], options.AUTO)
         check_epsilon(epsilon)
     else:
         options.check_learning(context, mechanism, rule)
-        named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        learns = NAMED[mechanism].learns
+        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        later = "auto" if groups == "auto" and learns else None
+        if why and not later:
+            err.print(why, markup=False)
+        check_later_pivots(mechanism, pivots)
         chosen = Design(mechanism, named, pivots, phase1_share)
-        design(the_schema, epsilon, **chosen.options)  # refuses before the data is read
+        # Refuses before the data is read.
+        design(the_schema, epsilon, mechanism, groups=named, pivots=1 if learns else pivots)
     with write_whole_directory(output) as directory:
         records = read_answers(data, the_schema)
         bound = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
@@ -63,6 +72,7 @@ def run(
                 rule=rule,
                 max_pivot_guess=max_pivot_guess,
                 observer=observer,
+                later_groups=later,
                 **chosen.options,
             )
             result = job.estimate(method)
@@ -73,6 +83,13 @@ def run(
     else:
         words.print_estimate(result, out)
         out.print(f"Every document is in {output}.")
+    for sentence in words.fewer_pivots(job.phases[-1].plan):
+        err.print(sentence)
+    if later:
+        first, second = job.phases
+        history, people = [(first.plan, first.counts)], second.counts.reports
+        choice = compare_groups(history, rule=rule, people=people, max_pivot_guess=max_pivot_guess, observer=observer)
+        print_after_phase1(after_phase1(choice, the_schema.names))
 
 
 def demo(

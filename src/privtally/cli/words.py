@@ -125,6 +125,7 @@ def learned(plan: Plan) -> list[str]:
     rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
     phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
+    sentences += fewer_pivots(plan)
     if plan.learned.pivot_guess is not msgspec.UNSET:
         hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
         guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
@@ -135,6 +136,16 @@ def learned(plan: Plan) -> list[str]:
         knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
         sentences.append(f"Someone who knows {knows} guesses which question was used{where} {often}.")
     return sentences
+
+
+def fewer_pivots(plan: Plan) -> list[str]:
+    """A sentence if a plan asks fewer questions at once than were wanted."""
+    if plan.learned is None or plan.learned.pivots is msgspec.UNSET:
+        return []
+    wanted = plan.learned.pivots
+    asked = min((part.pivots for part in plan.parts if part.fill is not None), default=wanted)
+    why = f"the reports so far do not support tables given {wanted} answers"
+    return [] if asked == wanted else [f"Asks {asked} at a time, fewer than the {wanted} that were wanted: {why}."]
 
 
 def _print_blocks(
@@ -228,7 +239,10 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
     ]
     _print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
-    console.print("The nearest proper table to an unbiased one; ± is the unbiased one's standard error.")
+    end = ", no entry below 0" if pair.method == "pooled" else ""
+    console.print(
+        f"Rows and columns add up to the {pair.method} estimates of each question{end}; ± is a standard error."
+    )
     if pair.noisy:
         squares = [error**2 for errors in pair.standard_errors for error in errors]
         times = ceil(4 * sum(squares) * len(squares))

@@ -5,7 +5,7 @@ of its attributes, and their parts do not hide what was asked behind fills.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from privtally.collector.estimate import Phase
 from privtally.collector.estimate.inverse import inverse_of
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.plan import Plan
-from privtally.exact.arrays import Floats
+from privtally.exact.arrays import Floats, Integers
 from privtally.mechanisms import Part
 from privtally.mechanisms.channel import Asked
 
@@ -23,15 +23,11 @@ _ROUNDS, _CLOSE_ENOUGH = 500, 1e-10
 
 @dataclass(frozen=True)
 class JointTable:
-    """An unbiased two-way table of two attributes, its variances, and how many reports carried both.
-
-    `dependence_noise` is the sum of the variances of the entries with the means of their rows and columns taken off.
-    """
+    """An unbiased two-way table of two attributes, its variances, and how many reports carried both."""
 
     frequencies: Floats
     variances: Floats
     reports: int
-    dependence_noise: float
 
 
 def carries(plan: Plan, one: int, two: int) -> bool:
@@ -45,48 +41,59 @@ def carries(plan: Plan, one: int, two: int) -> bool:
 
 def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
     """The two-way table from all phases that carry it, weighted by their precision; None if none does."""
-    found = [table for phase in history if (table := _of_phase(phase, one, two)) is not None]
-    if not found:
-        return None
-    precisions = np.array([1 / table.variances.sum() for table in found])
+    found = [table for phase in history if (table := reported(phase, one, two)) is not None]
+    return weighted([table.undone() for table in found]) if found else None
+
+
+def weighted(tables: Sequence[JointTable]) -> JointTable:
+    """The mean of some tables, weighted by their precision."""
+    precisions = np.array([1 / table.variances.sum() for table in tables])
     weights = precisions / precisions.sum()
     return JointTable(
-        sum((w * table.frequencies for w, table in zip(weights, found, strict=True)), np.array(0.0)),
-        sum((w**2 * table.variances for w, table in zip(weights, found, strict=True)), np.array(0.0)),
-        sum(table.reports for table in found),
-        float(sum(w**2 * table.dependence_noise for w, table in zip(weights, found, strict=True))),
+        sum((w * table.frequencies for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
+        sum((w**2 * table.variances for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
+        sum(table.reports for table in tables),
     )
 
 
-def _of_phase(phase: Phase, one: int, two: int) -> JointTable | None:
-    """Both channels of a table of reported pairs undone: unbiased, and possibly negative."""
+@dataclass(frozen=True)
+class Reported:
+    """How often each two codes were reported together, and the matrices that undo both channels."""
+
+    counts: Integers
+    back: tuple[Floats, Floats]
+
+    @property
+    def reports(self) -> int:
+        """How many reports carry both answers."""
+        return int(self.counts.sum())
+
+    @property
+    def smooth(self) -> Floats:
+        """The reported frequencies; one imaginary report, spread evenly, keeps every variance above zero."""
+        smoothed: Floats = (self.counts + 1 / self.counts.size) / (self.reports + 1)
+        return smoothed
+
+    def undone(self) -> JointTable:
+        """Both channels undone: unbiased, and possibly negative."""
+        smooth, (first, second) = self.smooth, self.back
+        variances = (first**2 @ smooth @ (second**2).T - (first @ smooth @ second.T) ** 2) / self.reports
+        return JointTable(first @ (self.counts / self.reports) @ second.T, variances, self.reports)
+
+
+def reported(phase: Phase, one: int, two: int) -> Reported | None:
+    """The reported pairs of two attributes, None if a phase's reports carry none."""
     plan, counts = phase
     if one > two:
-        turned = _of_phase(phase, two, one)
-        return turned and replace(turned, frequencies=turned.frequencies.T, variances=turned.variances.T)
+        turned = reported(phase, two, one)
+        return turned and Reported(turned.counts.T, (turned.back[1], turned.back[0]))
     table = counts.pair_tables.get((one, two))
     if table is None or not carries(plan, one, two):
         return None
     mechanism = plan.sampler
     channels = [mechanism.parts[part].asked[place] for part, place in (mechanism.places[one], mechanism.places[two])]
     table = table[: channels[0].outputs, : channels[1].outputs]
-    reports = int(table.sum())
-    if not reports:
-        return None
-    back = [_undoing(channel) for channel in channels]
-    # One imaginary report, spread evenly, keeps every variance above zero.
-    smooth = (table + 1 / table.size) / (reports + 1)
-    variances = _variances(back, smooth, reports)
-    centred = [own - own.mean(axis=0) for own in back]
-    noise = float(_variances(centred, smooth, reports).sum())
-    return JointTable(back[0] @ (table / reports) @ back[1].T, variances, reports, noise)
-
-
-def _variances(back: Sequence[Floats], reported: Floats, reports: int) -> Floats:
-    """The variances of a table of reported pairs after a linear map of each side."""
-    mean = back[0] @ reported @ back[1].T
-    found: Floats = (back[0] ** 2 @ reported @ (back[1] ** 2).T - mean**2) / reports
-    return found
+    return Reported(table, (_undoing(channels[0]), _undoing(channels[1]))) if table.any() else None
 
 
 def _undoing(channel: Asked) -> Floats:
@@ -97,17 +104,18 @@ def _undoing(channel: Asked) -> Floats:
     return matrix + (1 / channel.inputs - back @ inverse.start[0])[:, None]
 
 
-def shrunk(table: JointTable, first: Floats, second: Floats) -> Floats:
+def shrunk(noisy: Floats, noise: float, first: Floats, second: Floats) -> Floats:
     """The dependence in a noisy table shrunk towards the independent table with these marginals.
+
+    `noise` is the sum of the variances of the entries with the means of their rows and columns taken off.
 
     If the true dependence D, the table less the product of its margins, has entries with the variance τ², and those of
     the noisy one have the variance σ² more, its best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments
     τ² + σ² is the noisy one's mean square, and σ² the mean of the variances.
     """
-    noisy = table.frequencies
     dependence = noisy - np.outer(noisy.sum(axis=1), noisy.sum(axis=0))
     square = float(np.sum(dependence**2))
-    kept = max(1 - table.dependence_noise / square, 0.0) if square else 0.0
+    kept = max(1 - noise / square, 0.0) if square else 0.0
     found: Floats = np.outer(first, second) + kept * dependence
     return found
 

@@ -2,7 +2,8 @@
 
 A report with one pivot holds one answer and what was drawn from it: its law depends on the frequencies of each
 attribute alone. Reports of SPL (Phase I, or a campaign of SPL) carry every pair, those of SMP with several pivots or
-groups the pairs that they answer.
+groups the pairs that they answer, and those with several hidden pivots all pairs of a group, behind fills. With several
+rounds the tables are those of the last one.
 """
 
 import csv
@@ -13,24 +14,28 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from privtally.collector.estimate import History, in_order
-from privtally.collector.joint import joint_table
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.consistent import consistent_table
+from privtally.collector.estimate import History, in_order, one_way
+from privtally.collector.estimate.attribute import Found
+from privtally.collector.estimate.history import in_rounds
+from privtally.collector.joint import fitted
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
+from privtally.names import Method
 
 Table = tuple[tuple[float, ...], ...]
 
 _WHO_DOES = (
     "only those that answer both do, as to an spl plan, in Phase I of rs-rfd, corr-rr and cond-rr, and with "
-    "several pivots of smp, and only while pairwise tables fit the schema"
+    "several pivots, and only while pairwise tables fit the schema"
 )
 
 
 class PairEstimate(msgspec.Struct, frozen=True):
     """A two-way table: how frequent each two labels of two attributes are together, and the standard errors of that.
 
-    The frequencies are the nearest proper table to an unbiased one; the standard errors are the unbiased one's.
+    Rows and columns add up to the frequencies of each attribute alone by the same method. With `pooled` no entry is
+    negative; the standard errors are those before negative entries are removed.
     """
 
     attributes: tuple[str, str]
@@ -40,6 +45,7 @@ class PairEstimate(msgspec.Struct, frozen=True):
     reports: int
     noisy: bool = False
     """Whether the standard errors are as large as the entries, on average (root mean square against mean)."""
+    method: Method = "pooled"
 
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
@@ -72,26 +78,30 @@ class PairEstimates(msgspec.Struct, frozen=True):
         return text.getvalue().encode()
 
 
-def estimate_pair(history: History, first: str, second: str) -> PairEstimate:
+def estimate_pair(history: History, first: str, second: str, method: Method = "pooled") -> PairEstimate:
     """The two-way table of two attributes, from all phases whose reports carry both."""
-    history = in_order(history)
+    _check(method)
+    history = in_rounds(in_order(history))[-1]
     schema = history[0][0].schema
     for name in (first, second):
         if name not in schema.names:
             raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(schema.names)}")
     if first == second:
         raise EstimateError(f"a pair needs two attributes, got '{first}' twice")
-    found = _table(history, schema.names.index(first), schema.names.index(second))
+    alone = one_way(history, method)
+    found = _table(history, schema.names.index(first), schema.names.index(second), alone, method)
     if found is None:
         raise EstimateError(f"these reports say nothing about '{first}' and '{second}' together; {_WHO_DOES}")
     return found
 
 
-def estimate_pairs(history: History) -> PairEstimates:
+def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates:
     """The two-way tables of all pairs of attributes that some phase's reports carry."""
-    history = in_order(history)
+    _check(method)
+    history = in_rounds(in_order(history))[-1]
     names = history[0][0].schema.names
-    found = {pair: _table(history, *pair) for pair in combinations(range(len(names)), 2)}
+    alone = one_way(history, method)
+    found = {pair: _table(history, *pair, alone, method) for pair in combinations(range(len(names)), 2)}
     tables = tuple(table for table in found.values() if table is not None)
     if not tables:
         raise EstimateError(f"these reports say nothing about any two attributes together; {_WHO_DOES}")
@@ -99,20 +109,28 @@ def estimate_pairs(history: History) -> PairEstimates:
     return PairEstimates(tables, missing)
 
 
-def _table(history: History, one: int, two: int) -> PairEstimate | None:
+def _check(method: Method) -> None:
+    if method not in ("unbiased", "pooled"):
+        raise EstimateError("two-way tables come by the methods unbiased and pooled")
+
+
+def _table(history: History, one: int, two: int, alone: Found, method: Method) -> PairEstimate | None:
     """The two-way table of two attributes by their places; None if no report carries it."""
     attributes = history[0][0].schema.attributes
-    found = joint_table(history, one, two)
+    found = consistent_table(history, one, two, alone)
     if found is None:
         return None
-    nearest = project_to_simplex(found.frequencies.ravel()).reshape(found.frequencies.shape)
+    frequencies = found.frequencies
+    if method == "pooled":
+        frequencies = fitted(frequencies, alone.frequencies[one], alone.frequencies[two])
     return PairEstimate(
         attributes=(attributes[one].name, attributes[two].name),
         labels=(attributes[one].labels, attributes[two].labels),
-        frequencies=_rows(nearest),
+        frequencies=_rows(frequencies),
         standard_errors=_rows(found.variances**0.5),
         reports=found.reports,
-        noisy=bool(np.sqrt(found.variances.mean()) >= 1 / nearest.size),
+        noisy=bool(np.sqrt(found.variances.mean()) >= 1 / frequencies.size),
+        method=method,
     )
 
 

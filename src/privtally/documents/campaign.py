@@ -74,10 +74,10 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:
             raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
-        shared = ("schema", "epsilon", "mechanism", "answers", "groups")
+        shared = ("schema", "epsilon", "mechanism", "answers")
         if any(getattr(one, name) != getattr(two, name) for name in shared):
             raise error(
-                f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism, groups or answers; "
+                f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism or answers; "
                 "the plans of one campaign agree in them"
             )
         _check_rounds(one, two, error)
@@ -113,6 +113,7 @@ def refresh(plans: Sequence[Plan]) -> Plan:
         phase=last.phase + 1,
         round=last.round + 1,
         parts=first.parts,
+        groups=first.groups,
         nonce=None,
         campaign=first.digest,
         learned=None,

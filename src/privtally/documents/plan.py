@@ -12,6 +12,7 @@ from functools import cached_property
 
 import msgspec
 
+from privtally.documents.groups import group_places, several
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.exact.source import Source, SystemSource
@@ -67,6 +68,8 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often an observer names the asked attributes of a part at most, where there is a bound."""
     observer: KnowsTotals | msgspec.UnsetType = msgspec.UNSET
     """What the observer of that bound knows; nothing of the answers if absent."""
+    pivots: int | msgspec.UnsetType = msgspec.UNSET
+    """How many pivots were wanted in every group, if several; a part has fewer where that is all that was supported."""
 
     def __post_init__(self) -> None:
         if not self.history:
@@ -75,6 +78,8 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             check_people(self.people)
         if self.pivot_guess is not msgspec.UNSET and not 0 < self.pivot_guess <= 1:
             raise PlanError("'pivot_guess' must be above 0 and at most 1")
+        if self.pivots is not msgspec.UNSET:
+            check_pivots(self.pivots)
 
     @property
     def reports(self) -> int:
@@ -102,7 +107,9 @@ class Plan(
     """How many phases of the campaign one person may answer."""
     parts: tuple[PartPlan, ...]
     groups: Groups | None = None
-    """The campaign's groups of attributes, by their places, if there are several; absent if all are in one group."""
+    """The groups of attributes, by their places, if there are several; absent if all are in one group. A first phase
+    that others learn from states those of the next phase, which may choose others.
+    """
     round: int = 1
     """Which round of the campaign the phase belongs to; every round but the first starts with a refresh."""
     nonce: str | None = None
@@ -173,10 +180,16 @@ class Plan(
         """The plan as a document: its content and its digest."""
         return wire.canonical({**msgspec.to_builtins(self), "digest": self.digest}) + b"\n"
 
-    def next(self, parts: tuple[PartPlan, ...], learned: Learned) -> "Plan":
-        """The plan of the phase after this one."""
+    def next(self, parts: tuple[PartPlan, ...], learned: Learned, groups: Groups | None = None) -> "Plan":
+        """The plan of the phase after this one, in the same groups if none are given."""
         return msgspec.structs.replace(
-            self, phase=self.phase + 1, parts=parts, nonce=None, campaign=self.campaign_id, learned=learned
+            self,
+            phase=self.phase + 1,
+            parts=parts,
+            groups=self.groups if groups is None else several(groups),
+            nonce=None,
+            campaign=self.campaign_id,
+            learned=learned,
         )
 
 
@@ -203,8 +216,8 @@ def design(
     """The first plan of a new campaign, which one person may answer `answers` times.
 
     Where `groups` of attributes are given by name, each has an equal share of epsilon and a pivot of its own; with
-    smp a report may answer several `pivots` of a group, which share the group's budget. The random bits that tell it
-    from every other campaign come from `source`, the operating system's if not given.
+    smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. The random bits that
+    tell it from every other campaign come from `source`, the operating system's if not given.
     """
     if mechanism not in MECHANISMS:
         raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
@@ -217,9 +230,8 @@ def design(
     except OverflowError:
         epsilon = math.inf
     check_epsilon(epsilon)
-    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
-        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
-    places = None if groups is None else _places(schema, groups)
+    check_pivots(pivots)
+    places = None if groups is None else group_places(schema, groups)
     if (learned := NAMED[mechanism].learned) is not None:
         for group in places or (range(len(schema.attributes)),):
             learned.check_labels(schema, group)
@@ -230,23 +242,9 @@ def design(
         phase=1,
         answers=answers,
         parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots),
-        groups=None if places is None or len(places) == 1 else places,
+        groups=None if places is None else several(places),
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
-
-
-def _places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
-    """Groups of attributes by their places; refused unless they name every attribute once."""
-    names = [name for group in groups for name in group]
-    if not all(groups):
-        raise PlanError("a group must name at least one attribute")
-    if unknown := [name for name in names if name not in schema.names]:
-        raise PlanError(f"there is no attribute '{unknown[0]}' to put into a group")
-    if twice := [name for name in schema.names if names.count(name) > 1]:
-        raise PlanError(f"attribute '{twice[0]}' is named twice in the groups; each belongs to one")
-    if missing := [name for name in schema.names if name not in names]:
-        raise PlanError(f"attribute '{missing[0]}' is in no group; each belongs to one")
-    return tuple(tuple(map(schema.names.index, group)) for group in groups)
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -254,6 +252,12 @@ def check_epsilon(epsilon: float) -> None:
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         limits = f"between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}"
         raise PlanError(f"epsilon must be a finite number above 0, {limits}, got {epsilon}")
+
+
+def check_pivots(pivots: int) -> None:
+    """Refuse a number of pivots that no group can have."""
+    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
+        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
 
 
 def check_people(people: int) -> None:

@@ -38,6 +38,8 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Whether the report says "not asked" instead of a code."""
     even: ClassVar[bool] = False
     """Whether all codes that a fill can give have the same probability."""
+    one_pivot: ClassVar[bool] = False
+    """Whether there can be no more than one pivot."""
     by_label: ClassVar[bool] = False
     """Whether the pivots' private codes must be labels."""
 
@@ -97,6 +99,7 @@ class CopyFill(Fill, frozen=True, tag="copy"):
 
     title: ClassVar[str] = "copies of the chosen one, or differ from it"
     conditional: ClassVar[bool] = True
+    one_pivot: ClassVar[bool] = True
     probability: tuple[Row, ...]
 
     @staticmethod
@@ -128,6 +131,7 @@ class AlignedFill(Fill, frozen=True, tag="aligned", dict=True):
 
     title: ClassVar[str] = "drawn from the labels that go with the chosen one, or from others"
     conditional: ClassVar[bool] = True
+    one_pivot: ClassVar[bool] = True
     pairs: tuple[AlignedPair, ...]
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:

@@ -36,14 +36,17 @@ class Grouping:
     alone: float | None
 
 
-def unbiased_variance(channel: Asked, share: float = 1.0, frequencies: Floats | None = None) -> float:
+def unbiased_variance(
+    channel: Asked, share: float = 1.0, frequencies: Floats | None = None, fill: Floats | None = None
+) -> float:
     """The variance of the unbiased estimate from one report, on average over labels; uniform answers if none are given.
 
-    The report answers the attribute with probability `share` and has an even fill otherwise.
+    The report answers the attribute with probability `share` and otherwise has a code with the chances of a fill, even
+    ones if none are given.
     """
     labels = channel.inputs
     true = np.full(labels, 1 / labels) if frequencies is None else frequencies
-    reported = share * channel.push(true) + (1 - share) / channel.outputs
+    reported = share * channel.push(true) + (1 - share) * (1 / channel.outputs if fill is None else fill)
     # A code belongs to the sets of `held` labels; the estimate moves every label by the same so that their sum is 1.
     held = channel.holder_counts()
     squares = float(reported @ (held - held**2 / labels))
@@ -60,6 +63,17 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
     the best groups are runs of the attributes in the order of their variances, and dynamic programming finds them.
     """
     named.check_takes_groups()
+    found = groups_by_number(sizes, epsilon, named)
+    candidates = [own for number, own in found.items() if number < len(sizes) or not named.learns]
+    if not candidates:
+        raise PlanError("no groups can be chosen for these attributes and this epsilon; name them, or use spl")
+    variance, groups = min(candidates, key=lambda candidate: candidate[0])
+    together, alone = (found[number][0] if number in found else None for number in (1, len(sizes)))
+    return Grouping(in_order(groups), variance, together, alone)
+
+
+def groups_by_number(sizes: Sequence[int], epsilon: Fraction, named: Named) -> dict[int, tuple[float, Groups]]:
+    """For each number of groups that can be had the least expected variance and the groups that have it."""
     found: dict[int, tuple[float, Groups]] = {}
     sets = _allowed(sizes, named)
     for number in sorted({*range(1, min(len(sizes), MOST_GROUPS) + 1), len(sizes)}):
@@ -72,12 +86,12 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
         groups = _best_runs(tuple(costs[size] for size in sizes), number, sets, _power(named))
         if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
             found[number] = mean_variance([channels[size] for size in sizes], groups, named), groups
-    candidates = [own for number, own in found.items() if number < len(sizes) or not named.learns]
-    if not candidates:
-        raise PlanError("no groups can be chosen for these attributes and this epsilon; name them, or use spl")
-    variance, groups = min(candidates, key=lambda candidate: candidate[0])
-    together, alone = (found[number][0] if number in found else None for number in (1, len(sizes)))
-    return Grouping(tuple(sorted(tuple(sorted(group)) for group in groups)), variance, together, alone)
+    return found
+
+
+def in_order(groups: Groups) -> Groups:
+    """The same groups, the attributes of each in order and the groups by their first attribute."""
+    return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
 def _silent(named: Named) -> bool:
@@ -156,6 +170,12 @@ def _best_runs(costs: tuple[float, ...], number: int, sets: Groups, power: int) 
     run = np.maximum(lengths, 0).astype(float) ** power * (before[None, :] - before[:, None])
     run[lengths <= 0] = np.inf
     run[:-1, 1:][owner[:, None] != owner[None, :]] = np.inf
+    return cheapest_cut(run, order, number)
+
+
+def cheapest_cut(run: Floats, order: Sequence[int], number: int) -> Groups | None:
+    """The cut of a sequence into so many runs with the least sum of run[start, end]; None if all are infinite."""
+    places = np.arange(len(order) + 1)
     best, starts = run[0], [np.zeros(len(places), dtype=np.int64)]
     for _ in range(number - 1):
         options = best[:, None] + run

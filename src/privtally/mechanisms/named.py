@@ -152,8 +152,11 @@ class Named:
         """The parts of a campaign's first phase, all attributes in one group if no groups are given; refused if the
         mechanism does not take these numbers of labels, or has no groups or no second pivot.
         """
-        if pivots > 1 and (self.fill is None or not self.fill.silent):
-            raise PlanError("only smp asks several questions at once; the other mechanisms have one pivot")
+        if pivots > 1 and self.fill is None:
+            raise PlanError(
+                "a first phase has several pivots with smp and rs-fd only; rs-rfd and cond-rr may have them "
+                "from the second phase on (learn)"
+            )
         if groups is not None:
             self.check_takes_groups()
         groups = groups or (tuple(range(len(sizes))),)

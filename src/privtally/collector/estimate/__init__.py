@@ -14,7 +14,7 @@ from privtally.errors import EstimateError
 from privtally.names import METHODS, Method
 from privtally.version import SOFTWARE
 
-__all__ = ["History", "Phase", "estimate", "in_order", "unbiased"]
+__all__ = ["History", "Phase", "estimate", "in_order", "one_way", "unbiased"]
 
 
 def estimate(history: History, method: Method = "pooled", *, by_round: bool = False) -> Estimate:
@@ -95,3 +95,8 @@ def _for_numbers(history: History, found: Found, method: Method, notes: list[str
     except EstimateError:
         notes.append("Means and quantiles need unbiased frequencies, which these reports do not give.")
         return None
+
+
+def one_way(history: History, method: Method) -> Found:
+    """The frequencies of every attribute by itself in one round, with covariances."""
+    return IN_ROUNDS[method]([history], [0], [])[0]

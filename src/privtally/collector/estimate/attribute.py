@@ -17,12 +17,18 @@ from privtally.exact.arrays import Floats
 from privtally.schema import Attribute
 
 
+def _unknown(_one: int, _two: int) -> None:
+    """No covariance between attributes."""
+
+
 class Found(NamedTuple):
     """Frequencies and variances of every attribute, and the covariance within one of them where that is known."""
 
     frequencies: list[Floats]
     variances: list[Floats]
     covariance: Callable[[int], Floats | None]
+    between: Callable[[int, int], Floats | None] = _unknown
+    """The covariance between two attributes, where that is known."""
 
 
 def frequencies_of(attribute: Attribute, own: int, found: Found, *, intervals: bool) -> AttributeEstimate:

@@ -24,7 +24,7 @@ from privtally.collector.estimate.returning import (
     sampling_covariance,
     sampling_variances,
 )
-from privtally.collector.estimate.spread import phase_covariance
+from privtally.collector.estimate.spread import phase_covariance, phase_covariance_between
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts
@@ -92,10 +92,12 @@ def _pooled(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) 
     for plan, counts in history:
         notes += about_limits(plan, counts)
     labels = [attribute.labels for attribute in schema.attributes]
-    if sum(schema.sizes) > MOST_LABELS:
-        text = f"With more than {MOST_LABELS:,} labels in all, the estimate starts from each attribute's unbiased one"
+    several = not all(part.linear for plan, _ in history for part in plan.sampler.parts)
+    if several or sum(schema.sizes) > MOST_LABELS:
+        reason = "several hidden pivots" if several else f"more than {MOST_LABELS:,} labels in all"
+        text = f"With {reason}, the estimate starts from each attribute's unbiased one"
         notes.append(f"{text}, and each round is estimated alone." if len(rounds) > 1 else f"{text}.")
-        return [_pooled_large(rounds[number], labels, notes) for number in wanted]
+        return [_from_unbiased(rounds[number], labels, notes) for number in wanted]
     likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
     for (plan, _), likelihood in zip(history, likelihoods, strict=True):
         if likelihood.impossible:
@@ -114,8 +116,8 @@ def _pooled(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) 
     return [_split(each, schema.sizes) for each in found]
 
 
-def _pooled_large(history: History, labels: Labels, notes: list[str]) -> Found:
-    """The pooled estimate of a round with too many labels for matrices over all of them."""
+def _from_unbiased(history: History, labels: Labels, notes: list[str]) -> Found:
+    """The pooled estimate of a round with too many labels for matrices over all of them, or several hidden pivots."""
     start = unbiased(history, notes)
     means, variances = pool_large(start.frequencies, start.variances, labels)
     return Found(list(map(project_to_simplex, means)), variances, lambda _: None)
@@ -129,6 +131,7 @@ def _split(found: Pooled, sizes: Sequence[int]) -> Found:
         [project_to_simplex(found.mean[place]) for place in places],
         [found.variance[place] for place in places],
         lambda own: found.covariance[places[own], places[own]],
+        lambda one, two: found.covariance[places[one], places[two]],
     )
 
 
@@ -176,6 +179,17 @@ def _weigh(
                 total = total + weight[own] ** 2 * (spread + again / counts.reports * sampling)
         return total
 
+    def between(one: int, two: int) -> Floats | None:
+        if repeats(history):  # how the answers of people who come again go together is not known
+            return None
+        phases = [
+            (weight[one] * weight[two], phase_covariance_between(counts, parts, one, two))
+            for (_, counts), parts, weight in zip(history, used, weights, strict=True)
+            if weight[one] and weight[two]
+        ]
+        known = [product * matrix for product, matrix in phases if matrix is not None]
+        return sum(known, np.array(0.0)) if len(known) == len(phases) else None
+
     return Found(
         [sum((weight[own] * phase.frequencies[own] for phase, weight in pairs), np.array(0.0)) for own in attributes],
         [
@@ -183,4 +197,5 @@ def _weigh(
             for own in attributes
         ],
         covariance,
+        between,
     )

@@ -67,7 +67,7 @@ def cost_of_one_way(part: Part) -> float | None:
         return None
     uniform = [np.full(size, 1 / size) for size in part.sizes]
     inside, push = zero_sum_basis(part.sizes), push_matrix(part)
-    reports = Weighed.of(part, _spaced(part))
+    reports = Weighed.of(part, spaced(part))
     reports = reports.only(reports.possible)
     private = push @ np.concatenate(uniform)
     chances = reports.probability(private)
@@ -85,7 +85,7 @@ def cost_of_one_way(part: Part) -> float | None:
     return float(np.sqrt(variances[1] / variances[0]))
 
 
-def _spaced(part: Part) -> Integers:
+def spaced(part: Part) -> Integers:
     """Reports evenly spaced among all: multiples of a number near the golden section of how many there are.
 
     The two numbers have no common divisor, so that no report comes twice before all have come.

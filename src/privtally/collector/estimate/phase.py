@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from privtally.collector.estimate.inverse import ByLabel, Inverse, inverse_of
+from privtally.collector.estimate.several import Terms, terms_of
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
@@ -48,6 +49,17 @@ def as_randomized_response(plan: Plan) -> list[Part]:
         for part in plan.sampler.parts
         for own, channel in zip(part.attributes, part.asked, strict=True)
     ]
+
+
+def terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
+    """What the reports to a part with several hidden pivots say; refused if they were not kept whole."""
+    subs = counts.parts.get(part.attributes)
+    if subs is None:
+        raise EstimateError(
+            f"phase {plan.phase} has more than {counts.limit:,} different reports, "
+            "too many to read several hidden pivots"
+        )
+    return terms_of(part, subs)
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,13 @@ def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEst
     known: dict[int, bool] = {}
     condition = 1.0
     for part in parts:
+        if not part.linear:
+            terms = terms_of_part(plan, counts, part)
+            for place, own in enumerate(part.attributes):
+                frequencies[own], known[own] = terms.frequencies((place,)), terms.known(place)
+                variances[own] = terms.between((place,), (place,)).diagonal()
+            condition = max(condition, terms.condition)
+            continue
         seen = observed(plan, counts, part)
         inverse = inverse_of(part)
         spreads = _variances(inverse, counts, part, seen)

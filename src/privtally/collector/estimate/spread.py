@@ -11,6 +11,7 @@ import numpy as np
 
 from privtally.collector.estimate.inverse import ByLabel, Inverse, inverse_of
 from privtally.collector.estimate.phase import centred, covariance
+from privtally.collector.estimate.several import terms_of
 from privtally.documents.counts import Counts
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import Part
@@ -81,6 +82,8 @@ def phase_covariance(counts: Counts, parts: Sequence[Part], own: int) -> Floats 
     """
     part = next(part for part in parts if own in part.attributes)
     place = part.attributes.index(own)
+    if not part.linear:
+        return _of_several(counts, part, own, own)
     if part.sizes[place] > MOST_CODES:
         return None
     back = _way_back(inverse_of(part), place)
@@ -98,6 +101,30 @@ def phase_covariance(counts: Counts, parts: Sequence[Part], own: int) -> Floats 
         sizes = np.sqrt([each.trace() for each in alone])
         found = sum((sizes.sum() / size * each for size, each in zip(sizes, alone, strict=True)), np.zeros(()))
     return centred(found)  # frequencies are made to sum to 1
+
+
+def phase_covariance_between(counts: Counts, parts: Sequence[Part], one: int, two: int) -> Floats | None:
+    """The covariance of two attributes' unbiased frequencies from one phase; None where it would be too large."""
+    owners = [next(part for part in parts if own in part.attributes) for own in (one, two)]
+    if not all(part.linear for part in owners):
+        return _of_several(counts, owners[0], one, two) if owners[0] is owners[1] else None
+    ways = []
+    for own, part in zip((one, two), owners, strict=True):
+        back = _way_back(inverse_of(part), part.attributes.index(own))
+        if max(max(part.answers[place], part.sizes[place]) for place in back) > MOST_CODES:
+            return None
+        ways.append(({part.attributes[place]: part.asked[place] for place in back}, np.hstack(list(back.values()))))
+    (first, to_first), (second, to_second) = ways
+    used = [Part((own,), 1, (channel,)) for channels in (first, second) for own, channel in channels.items()]
+    whole = covariance(counts, used)[: to_first.shape[1], to_first.shape[1] :]
+    return centred(to_first @ whole @ to_second.T)
+
+
+def _of_several(counts: Counts, part: Part, one: int, two: int) -> Floats | None:
+    """The same for two attributes of a part with several hidden pivots."""
+    subs = counts.parts[part.attributes]
+    places = part.attributes.index(one), part.attributes.index(two)
+    return None if subs is None else terms_of(part, subs).between(places[:1], places[1:])
 
 
 def _owners(parts: Sequence[Part]) -> list[int]:

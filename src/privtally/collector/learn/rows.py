@@ -19,7 +19,8 @@ def learn_rows(history: History, group: Places, budget: Fraction, wanted: Wanted
     frequencies = current_frequencies(history)
     clipped = [np.clip(frequencies[own], 0, None) for own in group]
     learned = [own / own.sum() for own in clipped]
-    channels = [best_channel(budget, sizes[own]).channel(budget, sizes[own]) for own in group]
+    share = budget / wanted.pivots
+    channels = [best_channel(share, sizes[own]).channel(share, sizes[own]) for own in group]
     hiding = [least_telling(channel, own) for channel, own in zip(channels, wanted.known(group, sizes), strict=True)]
 
     def mixed(weight: float) -> RowFill:

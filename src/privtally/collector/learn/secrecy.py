@@ -47,7 +47,8 @@ class Secrecy:
 
     def part(self, fill: AnyFill) -> Part:
         """The group as a part with this fill."""
-        return asking(self.group, self.sizes, self.budget, fill).build(self.sizes, self.budget)
+        planned = asking(self.group, self.sizes, self.budget, fill, pivots=self.wanted.pivots)
+        return planned.build(self.sizes, self.budget)
 
     def guess(self, part: Part) -> float:
         """How often the observer names the asked attributes, or a bound on it."""
@@ -83,7 +84,7 @@ def keep_secret(secrecy: Secrecy, fill_at: Callable[[float], AnyFill]) -> Found:
     guess, of_learned = secrecy.guess(part), secrecy.guess(secrecy.part(learned))
     most = secrecy.allowed(part, guess, guess)
     if of_learned <= most:
-        return Found(learned, pivot_guess=of_learned)
+        return Found(learned, pivot_guess=of_learned, pivots=secrecy.wanted.pivots)
     too_little, enough = 0.0, 1.0
     for _ in range(STEPS):
         middle = (too_little + enough) / 2
@@ -93,7 +94,7 @@ def keep_secret(secrecy: Secrecy, fill_at: Callable[[float], AnyFill]) -> Found:
             enough, fill, guess = middle, tried, of_tried
         else:
             too_little = middle
-    return Found(fill, pivot_guess=guess)
+    return Found(fill, pivot_guess=guess, pivots=secrecy.wanted.pivots)
 
 
 def least_telling(channel: Asked, marginal: Floats) -> Floats:

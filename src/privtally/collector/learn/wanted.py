@@ -22,6 +22,8 @@ class Wanted:
     people: int
     max_pivot_guess: float | None
     totals: tuple[Row, ...] | None = None
+    pivots: int = 1
+    """How many attributes of a group are asked."""
 
     def known(self, group: Places, sizes: Sequence[int]) -> list[Floats]:
         """The marginals by which an observer of a group guesses; all answers are equally frequent to one who knows
@@ -44,3 +46,5 @@ class Found:
     people: int | None = None
     pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
     channels: tuple[AnyChannel, ...] | None = None
+    pivots: int = 1
+    """How many attributes of the group are asked: no more than wanted."""

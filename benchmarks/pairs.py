@@ -1,0 +1,144 @@
+"""What several pivots are worth for two-way tables.
+
+`python -m benchmarks.pairs` prints the table of docs/guide/together.md: the variance of one entry of a two-way table at
+uniform answers, from one report, by the exact laws. `measured` compares some of them with simulated reports.
+`python -m benchmarks.pairs campaigns` prints the second table: the errors of two-way tables of whole campaigns.
+"""
+
+import sys
+from math import comb
+
+import numpy as np
+
+from privtally.collector.consistent import carried
+from privtally.collector.estimate.several import information, table_matrix
+from privtally.collector.learn import learn
+from privtally.collector.pairs import estimate_pairs
+from privtally.collector.tally import count_times
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan, design
+from privtally.documents.sub_reports import SubReports
+from privtally.lab.seed import seeded
+from privtally.lab.simulate import simulate
+from privtally.mechanisms import NAMED
+from privtally.mechanisms.channel import Asked
+from privtally.names import MechanismName
+from privtally.schema import Schema
+
+SHAPES = ((4, 2), (4, 4), (6, 4), (8, 3))
+"""Questions, labels."""
+BUDGETS = (1.0, 2.0, 4.0)
+PEOPLE = 20_000
+
+
+def plan_of(shape: tuple[int, int], epsilon: float, mechanism: MechanismName, pivots: int = 1) -> Plan:
+    """A plan for questions with the same labels."""
+    questions, labels = shape
+    schema = Schema.of({f"q{own}": [f"a{code}" for code in range(labels)] for own in range(questions)})
+    return design(schema, epsilon, mechanism, pivots=pivots, source=seeded(1))
+
+
+def _answered(channel: Asked) -> float:
+    """The variance of an entry from one report that answers both questions through this channel."""
+    labels = channel.inputs
+    back = np.linalg.inv(channel.push(np.eye(labels)).T)
+    single = float(np.mean(back**2))
+    return single**2 - 1 / labels**4
+
+
+def exact(shape: tuple[int, int], epsilon: float, mechanism: MechanismName) -> float:
+    """The variance of an entry at uniform answers, from one report."""
+    if mechanism == "spl":
+        return _answered(plan_of(shape, epsilon, "spl").sampler.parts[0].asked[0])
+    (part,) = plan_of(shape, epsilon, mechanism, 2).sampler.parts
+    if part.silent:
+        return comb(shape[0], 2) * _answered(part.asked[0])
+    cells = table_matrix(part.sizes, part.pivots, (0, 1))
+    spread = cells @ np.linalg.inv(information(part)) @ cells.T
+    return float(spread.diagonal().mean())
+
+
+def measured(shape: tuple[int, int], epsilon: float, mechanism: MechanismName, runs: int = 400) -> float:
+    """The same from simulated reports: the spread of the first table over runs, times the people."""
+    plan = plan_of(shape, epsilon, mechanism, 1 if mechanism == "spl" else 2)
+    generator = np.random.default_rng(1)
+    squares = []
+    for _ in range(runs):
+        codes = generator.integers(0, shape[1], (PEOPLE, shape[0]))
+        found = carried((plan, _counts(plan, codes, generator)), 0, 1)
+        assert found is not None
+        squares.append((found.frequencies - 1 / shape[1] ** 2) ** 2)
+    return PEOPLE * float(np.mean(squares))
+
+
+def _counts(plan: Plan, codes: np.ndarray, generator: np.random.Generator) -> Counts:
+    reports = simulate(plan.sampler, SubReports(*np.unique(codes, axis=0, return_counts=True)), generator)
+    return count_times(plan, reports.codes, reports.times)
+
+
+def going_together(generator: np.random.Generator, questions: int = 4, labels: int = 3) -> np.ndarray:
+    """Answers that half of the time are those to the question before."""
+    codes = generator.choice(labels, (PEOPLE, questions), p=generator.dirichlet(np.ones(labels)))
+    for own in range(1, questions):
+        same = generator.random(PEOPLE) < 0.5
+        codes[same, own] = codes[same, own - 1]
+    return codes
+
+
+def campaign_error(mechanism: MechanismName, epsilon: float, run: int) -> float:
+    """The mean squared error of all two-way tables (pooled) of a campaign with two pivots, or of SPL."""
+    generator = np.random.default_rng(run)
+    codes = going_together(generator)
+    shape = codes.shape[1], 3
+    learns = NAMED[mechanism].learns
+    plan = plan_of(shape, epsilon, mechanism, 1 if learns or mechanism == "spl" else 2)
+    people = PEOPLE // 10 if learns else PEOPLE
+    history = [(plan, _counts(plan, codes[:people], generator))]
+    if learns:
+        plan = learn(history, people=PEOPLE - people, pivots=2)
+        history.append((plan, _counts(plan, codes[people:], generator)))
+    squares = []
+    for found in estimate_pairs(history).tables:
+        one, two = (int(name[1:]) for name in found.attributes)
+        truth = np.bincount(codes[:, one] * 3 + codes[:, two], minlength=9).reshape(3, 3) / PEOPLE
+        squares.append((np.array(found.frequencies) - truth) ** 2)
+    return float(np.mean(squares))
+
+
+def campaigns(runs: int = 12) -> list[str]:
+    """The lines of the table of simulated campaigns: root mean squared errors in percentage points."""
+    names: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "rs-rfd", "cond-rr")
+    lines = ["| ε | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
+    for epsilon in (*BUDGETS, 8.0):
+        errors = [np.mean([campaign_error(name, epsilon, run) for run in range(runs)]) for name in names]
+        lines.append(f"| {epsilon:g} | " + " | ".join(f"{100 * np.sqrt(error):.2g}" for error in errors) + " |")
+    return lines
+
+
+def table() -> list[str]:
+    """The lines of the table."""
+    lines = [
+        "| d, k | ε = 1: spl | two pivots (smp) | hidden (rs-fd) | spl / smp: ε = 1 | ε = 2 | ε = 4 "
+        "| spl / rs-fd: ε = 1 | ε = 2 | ε = 4 |",
+        "|---" * 10 + "|",
+    ]
+    for shape in SHAPES:
+        names: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd")
+        found = {(name, epsilon): exact(shape, epsilon, name) for name in names for epsilon in BUDGETS}
+        cells = [", ".join(map(str, shape)), *(f"{found[name, 1.0]:,.0f}" for name in names)]
+        for name in ("smp", "rs-fd"):
+            cells += [f"{found['spl', epsilon] / found[name, epsilon]:.2g}" for epsilon in BUDGETS]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["measured"]:
+        for shape in SHAPES[:2]:
+            for mechanism in ("spl", "smp", "rs-fd"):
+                found = measured(shape, 2.0, mechanism)
+                print(f"{shape}, ε = 2, {mechanism}: {exact(shape, 2.0, mechanism):.4g}, simulated {found:.4g}")
+    elif sys.argv[1:] == ["campaigns"]:
+        print("\n".join(campaigns()))
+    else:
+        print("\n".join(table()))

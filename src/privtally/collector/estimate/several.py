@@ -1,0 +1,170 @@
+"""Several hidden pivots: the tables of as many attributes as a report answers, from whole reports.
+
+With m pivots in a branch the law of a sub-report is linear in the joint distributions of m attributes. These are
+written as a sum over all sets of at most m attributes, each with a term whose margins are 0:
+
+    table of S = Σ over U ⊆ S  (term of U) ⊗ (uniform on the others),      P(report) = P₀(report) + G(report) · terms
+
+where P₀ is the law at uniform answers. So all tables agree with each other. The terms are estimated by the score at
+uniform answers, s = G / P₀: its mean over reports is M · terms, where M = Σ G Gᵀ / P₀ over all sub-reports is the
+information of one report. M⁻¹ · (mean of s) is therefore unbiased whatever the answers are, and its covariance is that
+of one report's s, carried back and divided by the number of reports. One imaginary report at uniform answers keeps
+every variance above zero; its second moment is M.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, combinations
+from math import prod
+
+import numpy as np
+
+from privtally.collector.estimate.inverse import MOST_CONDITION, zero_sum_basis
+from privtally.documents.sub_reports import SubReports
+from privtally.errors import EstimateError
+from privtally.exact.arrays import Floats, Integers
+from privtally.mechanisms import Part
+from privtally.mechanisms.fills import Places
+
+MOST_ENTRIES = 1 << 23
+"""The most entries of the matrix from terms to the probabilities of sub-reports."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of all sets of at most m attributes, laid end to end, and their covariance.
+
+    `identified` says which of them the reports determine, and `condition` is the square root of the information's
+    condition number, as that of an operator.
+    """
+
+    sizes: tuple[int, ...]
+    pivots: int
+    values: Floats
+    covariance: Floats
+    identified: Floats
+    condition: float
+    reports: int
+
+    def frequencies(self, places: Places) -> Floats:
+        """The joint frequencies of some attributes: unbiased, and possibly negative."""
+        shape = [self.sizes[own] for own in places]
+        found: Floats = 1 / prod(shape) + table_matrix(self.sizes, self.pivots, places) @ self.values
+        return found.reshape(shape)
+
+    def between(self, places: Places, others: Places) -> Floats:
+        """The covariance of the joint frequencies of some attributes with those of others, row after row."""
+        first, second = (table_matrix(self.sizes, self.pivots, each) for each in (places, others))
+        covariance: Floats = first @ self.covariance @ second.T
+        return covariance
+
+    def known(self, own: int) -> bool:
+        """Whether the reports determine the frequencies of an attribute."""
+        start = sum(size - 1 for size in self.sizes[:own])  # the terms of single attributes come first
+        return bool(self.identified[start : start + self.sizes[own] - 1].all())
+
+
+def table_matrix(sizes: Sequence[int], pivots: int, places: Places) -> Floats:
+    """The matrix from terms to the cells of the table of some attributes, row after row."""
+    blocks = []
+    for each in _sets(len(sizes), pivots):
+        block = np.ones((1, 1))
+        for own in places:
+            block = np.kron(
+                block, zero_sum_basis([sizes[own]]) if own in each else np.full((sizes[own], 1), 1 / sizes[own])
+            )
+        inside = set(each) <= set(places)
+        blocks.append(block if inside else np.zeros((prod(sizes[own] for own in places), _width(sizes, each))))
+    return np.hstack(blocks)
+
+
+def check_readable(sizes: Sequence[int], pivots: int) -> None:
+    """Refuse attributes for which the matrices of several hidden pivots would be too large."""
+    few = prod(sizes) <= MOST_ENTRIES
+    if not few or prod(sizes) * sum(_width(sizes, each) for each in _sets(len(sizes), pivots)) > MOST_ENTRIES:
+        raise EstimateError(
+            f"{pivots} hidden pivots of attributes with {', '.join(map(str, sizes))} labels cannot be read: "
+            "there are too many different reports; use smaller groups, one pivot, or smp"
+        )
+
+
+def _sets(attributes: int, pivots: int) -> list[Places]:
+    return list(chain.from_iterable(combinations(range(attributes), size) for size in range(1, pivots + 1)))
+
+
+def _width(sizes: Sequence[int], each: Places) -> int:
+    return prod(sizes[own] - 1 for own in each)
+
+
+@lru_cache(maxsize=16)
+def terms_of(part: Part, subs: SubReports) -> Terms:
+    """What the sub-reports of a part with several hidden pivots say."""
+    known = information(part)
+    scale = np.sqrt(known.diagonal())
+    scale = np.where(scale > 0, scale, 1.0)
+    normal = known / np.outer(scale, scale)
+    inverse = np.linalg.pinv(normal, rcond=MOST_CONDITION**-2, hermitian=True)
+    values = np.linalg.eigvalsh(normal)
+    base, slopes = _law(part, subs.codes)
+    possible = base > 0
+    scores, times = slopes[possible] / base[possible, None] / scale, subs.times[possible]
+    reports = int(times.sum())
+    mean = times @ scores / reports
+    second = ((scores.T * times) @ scores + normal) / (reports + 1)
+    spread = inverse @ (second - np.outer(mean, mean)) @ inverse / reports
+    return Terms(
+        sizes=part.sizes,
+        pivots=part.pivots,
+        values=inverse @ mean / scale,
+        covariance=spread / np.outer(scale, scale),
+        identified=np.abs(inverse @ normal - np.eye(len(normal))).max(axis=1) < 1e-6,
+        condition=float(np.sqrt(values[-1] / values[0])) if values[0] > 0 else float("inf"),
+        reports=reports,
+    )
+
+
+@lru_cache(maxsize=16)
+def information(part: Part) -> Floats:
+    """The information of one sub-report about the terms, at uniform answers."""
+    check_readable(part.sizes, part.pivots)
+    base, slopes = _law(part, np.array(list(part.reports())))
+    possible = base > 0
+    weighted = slopes[possible] / np.sqrt(base[possible, None])
+    found: Floats = weighted.T @ weighted
+    return found
+
+
+def _law(part: Part, codes: Integers) -> tuple[Floats, Floats]:
+    """The probability of sub-reports at uniform answers, and its derivatives by the terms."""
+    uniform = [channel.push(np.full(size, 1 / size)) for channel, size in zip(part.asked, part.sizes, strict=True)]
+    inside = [channel.push(zero_sum_basis([size]).T).T for channel, size in zip(part.asked, part.sizes, strict=True)]
+    rests = {branch: _rest(part, branch, codes) / len(part.branches) for branch in part.branches}
+
+    def weight(each: Places) -> Floats:
+        total = np.zeros(len(codes))
+        for branch, rest in rests.items():
+            if set(each) <= set(branch):
+                total += rest * prod((uniform[own][codes[:, own]] for own in branch if own not in each), start=1.0)
+        return total
+
+    blocks = []
+    for each in _sets(len(part.attributes), part.pivots):
+        block = weight(each)[:, None]
+        for own in each:
+            block = (block[:, :, None] * inside[own][codes[:, own]][:, None, :]).reshape(len(codes), -1)
+        blocks.append(block)
+    return weight(()), np.hstack(blocks)
+
+
+def _rest(part: Part, branch: Places, codes: Integers) -> Floats:
+    """The probability that the fills give the rest of each sub-report, given the branch and its private codes."""
+    answers = [part.answers[own] for own in branch]
+    given = np.ravel_multi_index(tuple(codes[:, list(branch)].T), answers)
+    found = np.ones(len(codes))
+    for other in part.others(branch):
+        if part.fill is not None and part.fill.conditional:
+            found *= part.filling(branch, other).push(np.eye(prod(answers)))[given, codes[:, other]]
+        else:
+            found *= part.filling(branch, other).push(np.ones(1))[codes[:, other]]
+    return found
