@@ -136,12 +136,12 @@ def dependence(table: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_noise_of_dependence_is_what_independent_answers_show(epsilon: float) -> None:
-    """Over 400 runs, within 20 %: the mean of a sum of four squares is known to 4 %. All variances are too much."""
+    """Over 200 runs, within 25 %: a mean of sums of four squares is known to 5 %. All variances would be too much."""
     plan = first_plan((2, 5), epsilon)
     law = np.outer([0.3, 0.7], [0.1, 0.2, 0.3, 0.2, 0.2])
     generator = np.random.default_rng(1)
     seen, stated, all_variances = 0.0, 0.0, 0.0
-    for _ in range(400):
+    for _ in range(200):
         history = [(plan, simulated(plan, law, 500, generator))]
         table, inside = joint_table(history, 0, 1), interior_table(history, 0, 1)
         assert table is not None
@@ -149,7 +149,7 @@ def test_the_noise_of_dependence_is_what_independent_answers_show(epsilon: float
         seen += float(np.sum(dependence(table.frequencies) ** 2))
         stated += float(inside.variances.sum())
         all_variances += float(table.variances.sum())
-    assert seen == pytest.approx(stated, rel=0.2)
+    assert seen == pytest.approx(stated, rel=0.25)
     if epsilon > 1:
         assert all_variances > 1.5 * seen
 

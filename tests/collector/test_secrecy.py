@@ -10,7 +10,8 @@ import pytest
 
 from privtally.collector.estimate import History
 from privtally.collector.learn import learn
-from privtally.documents.plan import KnowsTotals, Plan, load_plan
+from privtally.documents.observer import KnowsTotals
+from privtally.documents.plan import Plan, load_plan
 from privtally.errors import LearningError, PlanError
 from privtally.mechanisms.fills import CopyFill, RowFill
 from privtally.names import MechanismName, Observer

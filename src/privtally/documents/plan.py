@@ -13,12 +13,11 @@ from functools import cached_property
 import msgspec
 
 from privtally.documents.groups import group_places, several
+from privtally.documents.observer import KnowsTotals
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.exact.source import Source, SystemSource
 from privtally.mechanisms import NAMED, Mechanism, PartPlan, build
-from privtally.mechanisms.filling import conditional
-from privtally.mechanisms.fills import Row
 from privtally.mechanisms.named import Groups
 from privtally.names import MECHANISMS, MechanismName, Rule
 from privtally.schema import Schema
@@ -42,19 +41,6 @@ class LearnedFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         wire.check_digest(self.plan, "the plan that was learned from", PlanError)
         wire.check_digest(self.counts, "the counts that were learned from", PlanError)
         check_people(self.reports)
-
-
-class KnowsTotals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="knows-totals"):
-    """An observer who knows how frequent every answer is: each attribute's totals, in multiples of 2^-32."""
-
-    totals: tuple[Row, ...]
-
-    def check(self, sizes: Sequence[int]) -> None:
-        """Refuse totals that do not fit attributes with these numbers of labels."""
-        if [len(row) for row in self.totals] != list(sizes):
-            raise PlanError("what an observer knows must be one frequency for each label of each attribute")
-        for row in self.totals:
-            conditional([row])
 
 
 class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

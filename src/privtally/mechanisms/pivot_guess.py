@@ -67,14 +67,12 @@ def _independent(part: Part, private: Sequence[Floats]) -> float:
         chances.append(row[filled])
         places.append(np.full(int(filled.sum()), own))
     ratio, place, chance = map(np.concatenate, (values, places, chances))
-    below = np.zeros(len(private))
-    total, reached = 0.0, 0.0
-    for cell in np.argsort(ratio, kind="stable"):
-        below[place[cell]] += chance[cell]
-        now = float(np.prod(below))
-        total += float(ratio[cell]) * (now - reached)
-        reached = now
-    return (total + certain) / len(part.branches)
+    order = np.argsort(ratio, kind="stable")
+    reached: Floats = np.ones(len(order))
+    for own in range(len(private)):
+        reached *= np.cumsum(np.where(place[order] == own, chance[order], 0.0))
+    largest = float(ratio[order] @ np.diff(reached, prepend=0.0))
+    return (largest + certain) / len(part.branches)
 
 
 def _enumerated(part: Part, private: Sequence[Floats]) -> float:

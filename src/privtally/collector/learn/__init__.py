@@ -18,7 +18,8 @@ from privtally.collector.learn.tables import learn_tables
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.groups import group_places
-from privtally.documents.plan import KnowsTotals, Learned, LearnedFrom, Plan, check_people, check_pivots
+from privtally.documents.observer import KnowsTotals
+from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, check_pivots
 from privtally.errors import LearningError, PlanError
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
