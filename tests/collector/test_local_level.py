@@ -188,3 +188,11 @@ def test_expected_counts_of_unchanged_answers_show_no_change() -> None:
     for name, own in first.attributes.items():
         assert own.frequencies == pytest.approx(last.attributes[name].frequencies, abs=2e-3)
     assert all(change.p_value > 0.99 for change in (found.changes or {}).values())
+
+
+def test_wider_errors_widen_estimates_and_leave_the_size_of_changes() -> None:
+    rounds = [[seen(seed)] for seed in range(3)]
+    wider = [[seen(seed, precision=200.0)] for seed in range(3)]
+    plain, allowed = Rounds(rounds, LABELS), Rounds(rounds, LABELS, wider)
+    assert np.array_equal(plain.weights, allowed.weights)
+    assert np.trace(allowed.estimate(1).covariance) > 1.1 * np.trace(plain.estimate(1).covariance)

@@ -61,11 +61,18 @@ class FromOtherRounds:
 class Rounds:
     """The likelihoods of a campaign's rounds, in order, and what they say about the size of a change.
 
-    `changes` are the plausible factors of its covariance, and `weights` their posterior weights.
+    `changes` are the plausible factors of its covariance, and `weights` their posterior weights. `allowed` are the same
+    likelihoods with wider errors, where people may come again: estimates rest on them. The size of changes does not, as
+    wider errors would explain changes away.
     """
 
-    def __init__(self, likelihoods: Sequence[Sequence[Likelihood]], labels: Labels) -> None:
-        self._likelihoods, self._labels = likelihoods, labels
+    def __init__(
+        self,
+        likelihoods: Sequence[Sequence[Likelihood]],
+        labels: Labels,
+        allowed: Sequence[Sequence[Likelihood]] | None = None,
+    ) -> None:
+        self._likelihoods, self._labels = allowed or likelihoods, labels
         self._model = model = Model(labels)
         together, self._said = near_together(likelihoods, model)
         ends = np.cumsum(model.sizes)[:-1]
@@ -75,6 +82,8 @@ class Rounds:
         scale = np.repeat(np.sqrt(np.array(model.sizes) + 1), model.sizes)
         self._root = model.basis.T @ (root_of_answers([own / own.sum() for own in possible]) / scale)
         self.changes, self.weights = self._plausible()
+        if allowed is not None:
+            self._said = [_near(own, model, np.concatenate(point)) for own in allowed]
 
     def _plausible(self) -> tuple[Floats, Floats]:
         """The factors that the rounds support, and their weights."""
@@ -136,9 +145,11 @@ def near_together(likelihoods: Sequence[Sequence[Likelihood]], model: Model) -> 
     """What all rounds say together, as if nothing had changed, and every round's log-likelihood near that."""
     together = pool([each for own in likelihoods for each in own], model.labels)
     point = np.concatenate([project_to_simplex(own) for own in np.split(together.mean, np.cumsum(model.sizes)[:-1])])
-    said = []
-    for own in likelihoods:
-        gradient, information = derivatives(own, point)
-        from_uniform = gradient + information @ (point - model.uniform)
-        said.append(Quadratic(model.basis.T @ from_uniform, model.basis.T @ information @ model.basis))
-    return together, said
+    return together, [_near(own, model, point) for own in likelihoods]
+
+
+def _near(likelihoods: Sequence[Likelihood], model: Model, point: Floats) -> Quadratic:
+    """The log-likelihood of a round near a point."""
+    gradient, information = derivatives(likelihoods, point)
+    from_uniform = gradient + information @ (point - model.uniform)
+    return Quadratic(model.basis.T @ from_uniform, model.basis.T @ information @ model.basis)

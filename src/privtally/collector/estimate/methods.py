@@ -109,7 +109,9 @@ def _pooled(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) 
         found = [pool(allowed, labels)]
     else:
         ends = np.cumsum([0, *map(len, rounds)]).tolist()
-        tracked = Rounds([allowed[start:end] for start, end in pairwise(ends)], labels)
+        parts = [slice(start, end) for start, end in pairwise(ends)]
+        wider = [allowed[part] for part in parts] if repeats(history) else None
+        tracked = Rounds([likelihoods[part] for part in parts], labels, wider)
         found = [tracked.estimate(number) for number in wanted]
     if not all(each.determined for each in found):
         notes.append("These reports do not tell all attributes apart; where they do not, the estimate is the prior's.")
