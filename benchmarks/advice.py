@@ -1,6 +1,6 @@
 """What `advise` expects and recommends without pilot data, next to simulated campaigns.
 
-`python -m benchmarks.advice [--runs 10] [--seed 11] [--workers 2] [--guide docs/guide]`
+`python -m benchmarks.advice [--runs 4] [--seed 11] [--results FILE] [--guide docs/guide]`
 
 People are drawn from each kind of population that the prior names. Every mechanism's best campaign is run on them as
 `compare` runs it. Two ratios come of that: the measured error over the expected one, and the error of the recommended
@@ -9,14 +9,12 @@ campaign over that of the best one that is as secret. Two-way tables are measure
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +27,6 @@ from privtally.lab.advise import Adviser, Expected, best_of_each, choose
 from privtally.lab.compare import Study, study_variant
 from privtally.lab.expectation import SIMILAR, prior_populations
 from privtally.lab.offers import Question
-from privtally.lab.parallel import run_jobs
 from privtally.lab.seed import seeded
 from privtally.lab.variants import Variant, variants
 from privtally.names import MAX_PIVOT_GUESS, MECHANISMS
@@ -67,6 +64,8 @@ PAIR_SETTINGS: tuple[Setting, ...] = (
 PEOPLE = 20_000
 """So many people are drawn from a population, and those who are asked from them."""
 USUAL_SHARE = 0.1
+MANY_LABELS = 48
+"""Schemas with fewer labels are run more often: their errors vary more."""
 SPEED = ((2,) * 300, (65_536,), (65_536, 16, 7, 2), (2, 7, 6, 16, 9, 42, 10))
 
 LAWS: Mapping[str, Callable[[Floats, np.random.Generator], Floats]] = {
@@ -103,10 +102,11 @@ def run(setting: Setting, kind: str, runs: int, seed: int) -> list[float]:
     """The simulated mean squared error of every campaign in one population."""
     sizes, people, epsilon = setting
     records = draw(kind, sizes, np.random.default_rng([seed, SETTINGS.index(setting), list(LAWS).index(kind)]))
+    often = max(runs, runs * MANY_LABELS // sum(sizes))
     errors = []
     for row in advised(setting)[0]:
         way = row.design
-        study = Study(records, way.phase1_share or USUAL_SHARE, runs, seed, people)
+        study = Study(records, way.phase1_share or USUAL_SHARE, often, seed, people)
         groups = None if way.groups is None else tuple(map(tuple, way.groups))
         variant = Variant(way.mechanism, variants([way.mechanism])[0].rule, groups, way.pivots)
         errors.append(study_variant(study, variant, epsilon, ["pooled"])[0].mse)
@@ -186,25 +186,30 @@ def seconds(sizes: Sequence[int]) -> float:
 def main() -> int:
     """Simulate every setting and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=10, help="how often each campaign is run")
+    parser.add_argument("--runs", type=int, default=4, help="how often each is run with 48 labels; more with fewer")
     parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--results", type=Path, help="a JSON file to go on from, and to keep what was simulated")
     parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the tables of choosing.md there")
     options = parser.parse_args()
     for sizes in SPEED:
         words = f"{len(sizes)} questions, {sum(sizes):,} labels"
         print(f"{words}: advise takes {seconds(sizes):.1f} s", file=sys.stderr)
     cases = [(setting, kind) for setting in SETTINGS for kind in LAWS]
-    jobs = [(*case, options.runs, options.seed) for case in cases]
-
-    def advance(done: int) -> None:
-        print(f"\r{done} of {len(jobs)} populations", end="", file=sys.stderr, flush=True)
-
-    found: list[Any] = run_jobs(run, jobs, options.workers, advance)
+    found: dict[str, list[float]] = {}
+    if options.results is not None and options.results.exists():
+        found = json.loads(options.results.read_text())
+    for setting, kind in cases:
+        key = json.dumps([*setting, kind, options.runs, options.seed])
+        if key not in found:
+            found[key] = run(setting, kind, options.runs, options.seed)
+            if options.results is not None:
+                options.results.write_text(json.dumps(found))
+            print(f"\r{len(found)} of {len(cases)} populations", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    errors: dict[Setting, Floats] = {}
-    for setting in SETTINGS:
-        errors[setting] = np.array([own for own, case in zip(found, cases, strict=True) if case[0] == setting])
+    errors: dict[Setting, Floats] = {
+        setting: np.array([found[json.dumps([*setting, kind, options.runs, options.seed])] for kind in LAWS])
+        for setting in SETTINGS
+    }
     pairs = [own for setting in PAIR_SETTINGS for own in run_pairs(setting, options.runs, options.seed)]
     tables = page(SETTINGS, errors, pairs)
     print(tables)
