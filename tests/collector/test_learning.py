@@ -11,13 +11,15 @@ from privtally.collector.learn import learn
 from privtally.collector.learn.rules import proposition, published
 from privtally.collector.simplex import project_to_simplex
 from privtally.collector.tally import count, nothing
-from privtally.documents.plan import Plan, load_plan
+from privtally.documents.plan import Plan, design, load_plan
 from privtally.errors import CountsError, EstimateError, LearningError, PlanError
 from privtally.exact.probability import PROBABILITY_UNIT, nearest_distribution, nearest_probability
+from privtally.lab.seed import seeded
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.channel import randomized_response
-from privtally.mechanisms.fills import CopyFill, RowFill, TableFill
+from privtally.mechanisms.fills import CopyFill, RowFill, TableFill, UniformFill
 from privtally.names import RULES, MechanismName, Rule
+from privtally.schema import Schema
 from tests.collector.made_up import campaign, marginals_of, simulated
 from tests.support import first_plan
 
@@ -231,3 +233,12 @@ def test_the_projection_is_the_nearest_distribution(values: list[float]) -> None
     # Optimality: no move of mass from one label to another comes nearer (first-order condition).
     slack = point - projected
     assert all(slack[own] >= slack.max() - 1e-9 for own in range(len(values)) if projected[own] > 0)
+
+
+def test_with_very_many_labels_copies_are_not_weighed() -> None:
+    """Matrices over two questions of 40,000 labels would have 51 GB."""
+    labels = [str(code) for code in range(40_000)]
+    first = design(Schema.of({"one": labels, "two": labels}), 2.0, "corr-rr", source=seeded(1))
+    codes = np.arange(40).reshape(20, 2)
+    second = learn([(first, count(first, codes))], people=100)
+    assert [part.fill for part in second.parts] == [UniformFill()]

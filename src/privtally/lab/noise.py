@@ -14,9 +14,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from privtally.collector.estimate.pooled import MOST_LABELS
 from privtally.collector.learn.information import CopyInformation, copy_information
-from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, MOST_UNLIKE, SLACK, best_directed
+from privtally.collector.learn.robust import CANDIDATES, GROUPS, MOST_DIRECTED, SLACK, best_directed, too_large
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.lab.expectation import Noise
 from privtally.mechanisms.alignment import label_by_label
@@ -151,10 +150,9 @@ class TwoPhases:
         matches between labels that do not correspond one by one are not weighed.
         """
         schema, attributes, size = self.setup.schema, len(group), self.setup.sizes[group[0]]
-        if attributes == 1 or attributes * size > MOST_LABELS or not label_by_label(schema, group):
+        if attributes == 1 or too_large([schema.attributes[place].labels for place in group]):
             return None
-        differ = len({schema.attributes[place].labels for place in group}) > 1
-        return None if differ and attributes > MOST_UNLIKE else (attributes, size)
+        return (attributes, size) if label_by_label(schema, group) else None
 
     def _copies(self, attributes: int, size: int) -> dict[int, tuple[list[float], float]]:
         """The variances of a group's attributes, and of their common noise, for every choice but even fills.

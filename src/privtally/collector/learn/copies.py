@@ -7,9 +7,9 @@ import numpy as np
 from privtally.collector.estimate import History
 from privtally.collector.estimate.current import current_frequencies, current_likelihoods
 from privtally.collector.learn.matches import learn_matches
-from privtally.collector.learn.robust import Bound, choose
+from privtally.collector.learn.robust import Bound, choose, too_large
 from privtally.collector.learn.rules import copy_probabilities
-from privtally.collector.learn.secrecy import Secrecy
+from privtally.collector.learn.secrecy import Secrecy, evenly
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.exact.arrays import Floats
 from privtally.mechanisms.alignment import label_by_label
@@ -24,8 +24,10 @@ def learn_copies(history: History, group: Places, budget: Fraction, wanted: Want
     if wanted.rule == "robust":
         schema = history[-1][0].schema
         labels = [schema.attributes[own].labels for own in group]
-        bound = _bound(Secrecy(group, schema.sizes, budget, wanted))
-        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, bound)
+        secrecy = Secrecy(group, schema.sizes, budget, wanted)
+        if too_large(labels):
+            return evenly(secrecy)
+        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, _bound(secrecy))
         return Found(_fill(choice.copy_probability), wanted.rule, wanted.people, choice.pivot_guess)
     frequencies = current_frequencies(history)
     own_frequencies = [frequencies[own] for own in group]

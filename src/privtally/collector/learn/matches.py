@@ -1,6 +1,5 @@
 """Corr-RR between any label sets: how likely a filled label is of the class that matches the pivot's private label."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -8,7 +7,7 @@ from privtally.collector.estimate import History
 from privtally.collector.estimate.current import current_frequencies, current_likelihoods
 from privtally.collector.learn.lean import Alignments, aligned_fill, choose_matches
 from privtally.collector.learn.rules import PairError
-from privtally.collector.learn.secrecy import Secrecy, keep_secret
+from privtally.collector.learn.secrecy import Secrecy, evenly
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.errors import LearningError
 from privtally.exact.arrays import Floats
@@ -35,7 +34,7 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
     if wanted.rule == "robust":
         secrecy = Secrecy(group, schema.sizes, budget, wanted)
         if not alignments or sum(schema.sizes[own] for own in group) > MOST_LABELS:
-            return replace(keep_secret(secrecy, lambda _: UniformFill()), rule=wanted.rule, people=wanted.people)
+            return evenly(secrecy)
         labels = [schema.attributes[own].labels for own in group]
         fill, pivot_guess = choose_matches(secrecy, alignments, labels, current_likelihoods(history, group))
         return Found(fill, wanted.rule, wanted.people, pivot_guess)

@@ -96,15 +96,16 @@ class _Campaign:
     def size(self) -> int:
         return len(self.labels[0])
 
-    @property
-    def too_large(self) -> bool:
-        differ = len(set(self.labels)) > 1
-        return self.attributes * self.size > MOST_LABELS or (differ and self.attributes > MOST_UNLIKE)
+
+def too_large(labels: Labels) -> bool:
+    """Whether attributes have too many labels, or too many different ones, for copies to be weighed."""
+    differ = len(set(labels)) > 1
+    return sum(map(len, labels)) > MOST_LABELS or (differ and len(labels) > MOST_UNLIKE)
 
 
 def choose(labels: Labels, budget: Fraction, earlier: Sequence[Likelihood], people: int, bound: Bound) -> Choice:
     """The choice for attributes with these labels and this budget and for this many people in the next phase, from the
-    likelihoods of earlier phases; even fills where there are too many labels.
+    likelihoods of earlier phases; even fills where reports have too many patterns.
     """
     attributes, size = len(labels), len(labels[0])
     channel = best_channel(budget, size).channel(budget, size)
@@ -119,7 +120,7 @@ def choose(labels: Labels, budget: Fraction, earlier: Sequence[Likelihood], peop
         whole=min(codes**attributes, people) <= SUB_REPORT_LIMIT,
     )
     even = nearest_probability(1 / codes)
-    found = None if campaign.too_large else _common_copies(attributes, codes, whole=campaign.whole)
+    found = _common_copies(attributes, codes, whole=campaign.whole)
     if found is None:
         evenly = Choice.same_for_all(even, attributes, 1 / attributes)
         if bound.guess is not None:

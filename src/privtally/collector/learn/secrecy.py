@@ -6,7 +6,7 @@ multiples of 2^-32 leave open. If no G is given it is one half, or the guess of 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -16,7 +16,7 @@ from privtally.exact.arrays import Floats
 from privtally.exact.probability import PROBABILITY_UNIT
 from privtally.mechanisms import Part
 from privtally.mechanisms.channel import Asked
-from privtally.mechanisms.fills import AnyFill, Places
+from privtally.mechanisms.fills import AnyFill, Places, UniformFill
 from privtally.mechanisms.named import asking
 from privtally.mechanisms.pivot_guess import pivot_guess
 from privtally.names import MAX_PIVOT_GUESS
@@ -95,6 +95,12 @@ def keep_secret(secrecy: Secrecy, fill_at: Callable[[float], AnyFill]) -> Found:
         else:
             too_little = middle
     return Found(fill, pivot_guess=guess, pivots=secrecy.wanted.pivots)
+
+
+def evenly(secrecy: Secrecy) -> Found:
+    """Even fills, where more cannot be weighed; refused if they do not keep to the bound."""
+    found = keep_secret(secrecy, lambda _: UniformFill())
+    return replace(found, rule=secrecy.wanted.rule, people=secrecy.wanted.people)
 
 
 def least_telling(channel: Asked, marginal: Floats) -> Floats:
