@@ -140,7 +140,7 @@ function fraction(value, shares) {
 	return [BigInt(value), bottom];
 }
 
-/** floor(f(e^power)) for a monotone f, floor(f(a/b)) being `floor(a, b)`, from partial sums of the series, total/unit. */
+/** floor(f(e^power)) for a monotone f with floor(f(a/b)) = `floor(a, b)`, from partial sums, total/unit. */
 function floorOf(floor, [top, bottom]) {
 	let [total, term, unit] = [1n, 1n, 1n];
 	for (let index = 1n; ; index += 1n) {
@@ -148,7 +148,7 @@ function floorOf(floor, [top, bottom]) {
 		total *= bottom * index;
 		unit *= bottom * index;
 		const found = floor(total, unit);
-		// From here on terms fall by half or more, so that the rest is at most twice the next term.
+		// Terms fall by half or more now: the rest is at most twice the next term.
 		if (index * bottom >= 2n * top && found === floor(total + 2n * term, unit)) return found;
 		total += term;
 	}
@@ -210,7 +210,8 @@ const asCodes = (label, asked) => (given, source) => asked.represent(label(given
 const power = (base, times) => (times ? base * power(base, times - 1) : 1);
 const points = (order, dimension) => (power(order, dimension) - 1) / (order - 1);
 const isPrime = order => ![...Array(order).keys()].some(factor => factor > 1 && order % factor === 0);
-const digits = (value, order, count) => (count ? [...digits(Math.floor(value / order), order, count - 1), value % order] : []);
+const digits = (value, order, count) =>
+	count ? [...digits(Math.floor(value / order), order, count - 1), value % order] : [];
 
 function vectorOf(point, order, dimension) {
 	const width = power(order, dimension - 1);
@@ -269,7 +270,8 @@ const FILLS = {
 	uniform: { draw: (fill, branch, other, asked) => uniform(asked[other].outputs) },
 	row: {
 		fields: { rows },
-		suits: (fill, asked) => fill.rows.length === asked.length && fill.rows.every((row, own) => isLaw(row, asked[own].inputs)),
+		suits: (fill, asked) =>
+			fill.rows.length === asked.length && fill.rows.every((row, own) => isLaw(row, asked[own].inputs)),
 		draw: (fill, branch, other, asked) => asCodes(conditional([fill.rows[other]]), asked[other]),
 	},
 	copy: {
@@ -311,14 +313,15 @@ function combinations(places, size) {
 	return firsts.flatMap((own, at) => combinations(places.slice(at + 1), size - 1).map(rest => [own, ...rest]));
 }
 
-/** A part with its branches and channels, whose weights are computed here. */
+/** A part with its branches and channels. */
 function buildPart({ attributes, pivots, channels, fill }, sizes, budget) {
 	const count = attributes.length;
 	if (channels.length !== count || pivots > count || comb(count, pivots) > MOST_BRANCHES || !fill !== (pivots === count))
 		refuse("parts");
 	const asked = channels.map((own, place) => CHANNELS[own.kind].channel(budget, sizes[attributes[place]], own));
 	const branches = combinations([...asked.keys()], pivots);
-	if (FILLS[fill?.kind]?.suits?.(fill, asked, branches) === false) refuse("fill");
+	const { suits = () => true } = FILLS[fill?.kind] ?? {};
+	if (!suits(fill, asked, branches)) refuse("fill");
 	return { attributes, asked, branches, fill };
 }
 
@@ -363,7 +366,7 @@ function checkWhole({ schema, phase, parts, nonce, campaign }) {
 }
 
 /**
- * Read a plan strictly. The result has its fields, its `campaignId`, and as `sampler` the parts with channels (`asked`).
+ * Read a plan strictly. The result has its fields, `campaignId`, and as `sampler` the parts with channels (`asked`).
  * @param {string} text
  * @returns {Promise<object>}
  */
@@ -371,7 +374,8 @@ export async function loadPlan(text) {
 	const plan = parse(text);
 	check(PLAN, plan, "plan");
 	const { digest: claimed, ...content } = plan;
-	if (claimed !== (await digest(content))) throw new PlanError("the plan was edited: its content does not match its digest");
+	if (claimed !== (await digest(content)))
+		throw new PlanError("the plan was edited: its content does not match its digest");
 	checkWhole(plan);
 	const sizes = plan.schema.attributes.map(own => own.labels.length);
 	const budget = part => fraction(plan.epsilon, plan.parts.length * part.pivots);
@@ -386,8 +390,9 @@ export async function loadPlan(text) {
  * @param {object} plan the one to answer
  */
 export function checkCampaign(pinned, first, plan) {
-	const agree = ["schema", "epsilon", "mechanism", "answers"].every(name => canonical(plan[name]) === canonical(first[name]));
-	if (first.phase !== 1 || first.digest !== pinned || plan.campaignId !== pinned || !agree)
+	const agree = name => canonical(plan[name]) === canonical(first[name]);
+	const same = ["schema", "epsilon", "mechanism", "answers"].every(agree);
+	if (first.phase !== 1 || first.digest !== pinned || plan.campaignId !== pinned || !same)
 		throw new CampaignError("the plan is not of the pinned campaign, or differs from its first plan");
 }
 
