@@ -239,6 +239,6 @@ def test_with_very_many_labels_copies_are_not_weighed() -> None:
     """Matrices over two questions of 40,000 labels would have 51 GB."""
     labels = [str(code) for code in range(40_000)]
     first = design(Schema.of({"one": labels, "two": labels}), 2.0, "corr-rr", source=seeded(1))
-    codes = np.arange(40).reshape(20, 2)
+    codes = np.arange(40, dtype=np.uint16).reshape(20, 2)
     second = learn([(first, count(first, codes))], people=100)
     assert [part.fill for part in second.parts] == [UniformFill()]

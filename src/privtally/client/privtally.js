@@ -1,0 +1,418 @@
+/**
+ * privtally in the browser: answers become a private report before anything leaves the page. Digests, weights and, from
+ * the same random bytes, reports are those of the Python library. No float takes part in a draw.
+ */
+
+/** Any refusal, in one sentence that never quotes an answer. */
+export class PrivtallyError extends Error {}
+export class PlanError extends PrivtallyError {}
+export class CampaignError extends PrivtallyError {}
+export class RecordError extends PrivtallyError {}
+
+const WORD = 1n << 64n; // how many words of randomness there are
+const UNIT = 2 ** 32; // probabilities in plans are multiples of 1 / UNIT
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
+const MAX_LABELS = 65_536;
+const MOST_BRANCHES = 100_000;
+const MOST_VECTORS = 2 ** 26;
+const NO_ANSWER = "no answer";
+
+// Canonical JSON
+
+/** The RFC 8785 form of a value. @returns {string} */
+export function canonical(value) {
+	if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+	if (value === null || typeof value !== "object") return JSON.stringify(value);
+	const keys = Object.keys(value).sort();
+	return `{${keys.map(key => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
+}
+
+/** SHA-256 of the canonical form, in hexadecimal. @returns {Promise<string>} */
+export async function digest(value) {
+	if (!globalThis.crypto?.subtle) throw new PrivtallyError("digests need a page served over HTTPS");
+	return hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(value))));
+}
+
+const hex = bytes => Array.from(new Uint8Array(bytes), byte => byte.toString(16).padStart(2, "0")).join("");
+
+function parse(text) {
+	try {
+		return JSON.parse(text, (key, value) => Object.freeze(value));
+	} catch {
+		throw new PlanError("the plan is not well-formed");
+	}
+}
+
+// The form of a plan
+
+const refuse = where => {
+	throw new PlanError(`the plan is refused: '${where}' is not as it must be`);
+};
+
+/** Refuse a value that has not the form: a test, a list [form], or forms by name, those with "?" optional. */
+function check(form, value, where) {
+	if (typeof form === "function") return form(value, where) || refuse(where);
+	if (Array.isArray(form)) {
+		if (!Array.isArray(value) || !value.length) refuse(where);
+		return value.forEach((item, place) => check(form[0], item, `${where}[${place}]`));
+	}
+	const names = new Map(Object.keys(form).map(name => [name.replace("?", ""), name]));
+	for (const name in value) if (!names.has(name)) refuse(where);
+	for (const [name, stated] of names)
+		if (Object.hasOwn(Object(value), name)) check(form[stated], value[name], `${where}.${name}`);
+		else if (stated === name) refuse(`${where}.${name}`);
+}
+
+const oneOf = (...values) => value => values.includes(value);
+const text = form => value => typeof value === "string" && form.test(value);
+const number = (low, high) => value => typeof value === "number" && value >= low && value <= high;
+const integer = (low = 0, high = MAX_INTEGER) => value => Number.isInteger(value) && value >= low && value <= high;
+
+/** An object with a `kind` of the table, and the fields of this kind. */
+const tagged = kinds => (value, where) => {
+	const kind = Object.keys(kinds).find(name => name === Object(value).kind) ?? refuse(where);
+	check({ kind: () => true, ...kinds[kind].fields }, value, where);
+	return true;
+};
+
+// Schema and answers
+
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u;
+const WHOLE = /^[+-]?\d{1,300}$/;
+const DECIMAL = /^[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?$/;
+
+const visible = value => text(/\S/)(value) && !INVISIBLE.test(value) && value === value.normalize("NFC");
+const yes = oneOf(true); // a flag that is not set is absent
+const ATTRIBUTE = {
+	name: visible,
+	labels: [visible],
+	"bins?": [number(-MAX_INTEGER, MAX_INTEGER)],
+	"optional?": yes,
+	"ordered?": yes,
+	"decimals?": yes,
+	"clamp?": yes,
+};
+
+function attribute(value, where) {
+	check(ATTRIBUTE, value, where);
+	const { labels, optional, ordered, bins, decimals, clamp } = value;
+	const answers = labels.length - (optional ? 1 : 0);
+	const rising = bins?.every((edge, place) => (decimals || Number.isInteger(edge)) && !(bins[place - 1] >= edge));
+	const fit = bins ? ordered && rising && bins.length === answers + 1 : !decimals && !clamp;
+	const different = answers >= 2 && labels.length <= MAX_LABELS && new Set(labels).size === labels.length;
+	return fit && different && (!optional || labels[answers] === NO_ANSWER);
+}
+
+/**
+ * Answers as codes: labels, or numbers where there are bins; missing, blank or null skips an optional attribute.
+ * @param {object} schema of a plan
+ * @param {Object<string, string | number | null>} answers by name
+ * @returns {number[]}
+ */
+export function encode(schema, answers) {
+	const given = new Map(Object.entries(answers ?? {}));
+	return schema.attributes.map(own => {
+		const code = codeOf(own, given.get(own.name) ?? "");
+		if (code < 0) throw new RecordError(`the answer to '${own.name}' is missing or does not fit`);
+		return code;
+	});
+}
+
+/** The code of an answer, or -1. */
+function codeOf({ labels, optional, bins, decimals, clamp }, answer) {
+	const text = typeof answer === "string" ? answer.normalize("NFC") : null;
+	if (optional && (text === NO_ANSWER || text?.trim() === "")) return labels.length - 1;
+	if (!bins) return labels.indexOf(text);
+	const form = decimals ? DECIMAL : WHOLE;
+	const value = typeof answer === "number" || (text && form.test(text.trim())) ? Number(answer) : NaN;
+	const inside = clamp || (value >= bins[0] && value <= bins.at(-1));
+	if (!inside || !(decimals ? Number.isFinite(value) : Number.isInteger(value))) return -1;
+	const reached = bins.filter(edge => edge <= value).length;
+	return Math.min(Math.max(reached - 1, 0), bins.length - 2);
+}
+
+// Integer weights from e to a rational power, [top, bottom]
+
+/** The exact fraction value/shares. */
+function fraction(value, shares) {
+	let bottom = BigInt(shares);
+	for (; !Number.isInteger(value); value *= 2) bottom *= 2n;
+	return [BigInt(value), bottom];
+}
+
+/** floor(f(e^power)) for a monotone f with floor(f(a/b)) = `floor(a, b)`, from partial sums, total/unit. */
+function floorOf(floor, [top, bottom]) {
+	let [total, term, unit] = [1n, 1n, 1n];
+	for (let index = 1n; ; index += 1n) {
+		term *= top;
+		total *= bottom * index;
+		unit *= bottom * index;
+		const found = floor(total, unit);
+		// Terms fall by half or more now: the rest is at most twice the next term.
+		if (index * bottom >= 2n * top && found === floor(total + 2n * term, unit)) return found;
+		total += term;
+	}
+}
+
+/** The weights `same` of each of `inside` codes and `other` of the rest, with same/other ≤ e^budget. */
+function weights(budget, inside, outputs) {
+	const [within, beyond] = [BigInt(inside), BigInt(outputs - inside)];
+	const other = floorOf((a, b) => (WORD * b) / (within * a + beyond * b), budget);
+	const same = floorOf((a, b) => (a * other) / b, budget);
+	if (!other) refuse("epsilon");
+	return { same, other, total: within * same + beyond * other };
+}
+
+// Draws (given, source) of an output code for an input code; a source gives words of 64 random bits
+
+/** A uniform number below `total`; words beyond its largest multiple are drawn again. */
+function below(total, source, words = WORD - 1n) {
+	const fit = words / total;
+	let word = source();
+	while (word >= total * fit) word = source();
+	return word / fit;
+}
+
+/** Keeps a code with weight `same`, replaces it by each of the others with weight `other`. */
+function keep(size, { same, other, total }) {
+	const draw = (given, source) => {
+		if (!other) return given;
+		const steps = Number(below(total, source) / other);
+		return (given + Math.min(steps, size - 1) + 1) % size; // the last step leads back to the code itself
+	};
+	return { inputs: size, outputs: size, same, other, draw, represent: given => given };
+}
+
+/** Every code with the same probability. */
+const uniform = outputs => (given, source) =>
+	outputs === 1 ? 0 : Number(below(BigInt(outputs), source, WORD));
+
+/** A code from the row of the input, or from the only row. */
+const conditional = rows => (given, source) => {
+	const row = rows[rows.length > 1 ? given : 0];
+	const point = Number(source() >> 32n);
+	let code = 0;
+	for (let end = row[0] * UNIT; point >= end; end += row[code] * UNIT) code += 1;
+	return code;
+};
+
+/** Copies the input with the given probability, else takes one of the remaining codes. */
+const copying = (probability, size) => {
+	const [unit, copies] = [BigInt(UNIT), BigInt(probability * UNIT)];
+	return keep(size, { other: unit - copies, total: unit * BigInt(size - 1) }).draw;
+};
+
+/** A draw of labels as one of the codes of an asked channel. */
+const asCodes = (label, asked) => (given, source) => asked.represent(label(given, source), source);
+
+// Points of a projective space are vectors modulo `order` whose first non-zero coordinate is 1
+
+const power = (base, times) => (times ? base * power(base, times - 1) : 1);
+const points = (order, dimension) => (power(order, dimension) - 1) / (order - 1);
+const isPrime = order => ![...Array(order).keys()].some(factor => factor > 1 && order % factor === 0);
+const digits = (value, order, count) =>
+	count ? [...digits(Math.floor(value / order), order, count - 1), value % order] : [];
+
+function vectorOf(point, order, dimension) {
+	const width = power(order, dimension - 1);
+	if (point < width) return [1, ...digits(point, order, dimension - 1)];
+	return [0, ...vectorOf(point - width, order, dimension - 1)];
+}
+
+function pointOf([first, ...rest], order) {
+	if (!first) return power(order, rest.length) + pointOf(rest, order);
+	let inverse = 1;
+	while ((first * inverse) % order !== 1) inverse += 1;
+	return rest.reduce((point, value) => point * order + ((value * inverse) % order), 0);
+}
+
+/** Codes are points; those of a label's hyperplane have the weight `same`, the others `other`. */
+function projective(budget, size, { order, dimension }) {
+	const [outputs, inside] = [points(order, dimension), points(order, dimension - 1)];
+	if (power(order, dimension) > MOST_VECTORS || !isPrime(order) || size > outputs) refuse("channels");
+	const { same, other, total } = weights(budget, inside, outputs);
+	const end = BigInt(inside) * same;
+	// The code at a place among those of the label's hyperplane, or among the others (outside = 1).
+	const codeAt = (label, place, outside) => {
+		const own = vectorOf(label, order, dimension);
+		const vector = (outside ? digits : vectorOf)(place, order, dimension - 1);
+		const solved = own.indexOf(1);
+		vector.splice(solved, 0, 0);
+		const product = vector.reduce((sum, value, at) => sum + value * own[at], 0) % order;
+		vector[solved] = (outside + order - product) % order;
+		return pointOf(vector, order);
+	};
+	const draw = (given, source) => {
+		const word = below(total, source);
+		return word < end ? codeAt(given, Number(word / same), 0) : codeAt(given, Number((word - end) / other), 1);
+	};
+	const represent = (given, source) => codeAt(given, uniform(inside)(given, source), 0);
+	return { inputs: size, outputs, same, other, draw, represent };
+}
+
+/** Channels that see an answer, by kind, with the fields that a plan states. */
+const CHANNELS = {
+	grr: { channel: (budget, size) => keep(size, weights(budget, 1, size)) },
+	pg: { fields: { order: integer(2, 406), dimension: integer(3, 26) }, channel: projective },
+};
+
+// Fills
+
+const probability = value => number(0, 1)(value) && Number.isInteger(value * UNIT);
+const rows = [[probability]];
+const isLaw = (row, size) => row.length === size && row.reduce((sum, value) => sum + value) === 1;
+
+/**
+ * Fills by kind: the fields that a plan states, whether they suit the channels `asked`, and the draw of a code that is
+ * not asked from the private codes of a branch's pivots, given as one number, and nothing else.
+ */
+const FILLS = {
+	uniform: { draw: (fill, branch, other, asked) => uniform(asked[other].outputs) },
+	row: {
+		fields: { rows },
+		suits: (fill, asked) =>
+			fill.rows.length === asked.length && fill.rows.every((row, own) => isLaw(row, asked[own].inputs)),
+		draw: (fill, branch, other, asked) => asCodes(conditional([fill.rows[other]]), asked[other]),
+	},
+	copy: {
+		fields: { probability: rows },
+		suits: (fill, asked, branches) =>
+			branches[0].length === 1 &&
+			asked.every(own => own.inputs === asked[0].inputs && own.same === asked[0].same) &&
+			fill.probability.length === asked.length &&
+			fill.probability.every((row, own) => row.length === asked.length && row[own] === 1),
+		draw: (fill, [pivot], other, asked) => copying(fill.probability[pivot][other], asked[other].outputs),
+	},
+	table: {
+		fields: { tables: [{ pivots: [integer()], other: integer(), rows }] },
+		suits: (fill, asked, branches) => {
+			const places = branches.flatMap(branch => others(asked, branch).map(other => [branch, other]));
+			const height = branch => branch.reduce((count, own) => count * asked[own].inputs, 1);
+			return (
+				asked.every(own => own.outputs === own.inputs) &&
+				canonical(places) === canonical(fill.tables.map(table => [table.pivots, table.other])) &&
+				fill.tables.every(({ pivots, rows }) => rows.length === height(pivots)) &&
+				fill.tables.every(({ other, rows }) => rows.every(row => isLaw(row, asked[other].inputs)))
+			);
+		},
+		draw: (fill, branch, other) =>
+			conditional(fill.tables.find(table => table.other === other && `${table.pivots}` === `${branch}`).rows),
+	},
+	silent: { draw: () => () => null },
+};
+
+// Parts and branches
+
+const others = (asked, branch) => [...asked.keys()].filter(own => !branch.includes(own));
+const comb = (count, chosen) => (chosen ? (comb(count - 1, chosen - 1) * count) / chosen : 1);
+
+/** All choices of so many places, in lexicographic order. */
+function combinations(places, size) {
+	if (!size) return [[]];
+	const firsts = places.slice(0, places.length - size + 1);
+	return firsts.flatMap((own, at) => combinations(places.slice(at + 1), size - 1).map(rest => [own, ...rest]));
+}
+
+/** A part with its branches and channels. */
+function buildPart({ attributes, pivots, channels, fill }, sizes, budget) {
+	const count = attributes.length;
+	if (channels.length !== count || pivots > count || comb(count, pivots) > MOST_BRANCHES || !fill !== (pivots === count))
+		refuse("parts");
+	const asked = channels.map((own, place) => CHANNELS[own.kind].channel(budget, sizes[attributes[place]], own));
+	const branches = combinations([...asked.keys()], pivots);
+	const { suits = () => true } = FILLS[fill?.kind] ?? {};
+	if (!suits(fill, asked, branches)) refuse("fill");
+	return { attributes, asked, branches, fill };
+}
+
+/** One sub-report for a record's codes, written into `report`. */
+function drawPart({ attributes, asked, branches, fill }, codes, report, source) {
+	const branch = branches[uniform(branches.length)(0, source)];
+	let given = 0;
+	for (const own of branch) {
+		const code = asked[own].draw(codes[attributes[own]], source);
+		report[attributes[own]] = code;
+		given = given * asked[own].outputs + code;
+	}
+	for (const other of others(asked, branch))
+		report[attributes[other]] = FILLS[fill.kind].draw(fill, branch, other, asked)(given, source);
+}
+
+// Plans and reports
+
+const DIGEST = text(/^[0-9a-f]{64}$/);
+const unread = value => Object(value) === value; // where a plan came from is hashed, and changes no draw
+const PLAN = {
+	format: oneOf("privtally.plan/1"),
+	digest: DIGEST,
+	schema: { attributes: [attribute] },
+	epsilon: number(1e-6, 32),
+	mechanism: oneOf("spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"),
+	phase: integer(1, 1_000),
+	answers: integer(1, 1_000),
+	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "fill?": tagged(FILLS) }],
+	"nonce?": text(/^[0-9a-f]{32}$/),
+	"campaign?": DIGEST,
+	"groups?": unread,
+	"learned?": unread,
+};
+
+function checkWhole({ schema, phase, parts, nonce, campaign }) {
+	const names = schema.attributes.map(own => own.name);
+	if (new Set(names).size < names.length) refuse("schema");
+	if (!nonce === (phase === 1) || !campaign === phase > 1) refuse("phase");
+	const stated = parts.flatMap(part => part.attributes).sort((one, two) => one - two);
+	if (`${stated}` !== `${[...names.keys()]}`) refuse("parts");
+}
+
+/**
+ * Read a plan strictly. The result has its fields, `campaignId`, and as `sampler` the parts with channels (`asked`).
+ * @param {string} text
+ * @returns {Promise<object>}
+ */
+export async function loadPlan(text) {
+	const plan = parse(text);
+	check(PLAN, plan, "plan");
+	const { digest: claimed, ...content } = plan;
+	if (claimed !== (await digest(content)))
+		throw new PlanError("the plan was edited: its content does not match its digest");
+	checkWhole(plan);
+	const sizes = plan.schema.attributes.map(own => own.labels.length);
+	const budget = part => fraction(plan.epsilon, plan.parts.length * part.pivots);
+	const sampler = plan.parts.map(part => buildPart(part, sizes, budget(part)));
+	return Object.freeze({ ...plan, campaignId: plan.campaign ?? claimed, sampler });
+}
+
+/**
+ * Refuse a plan that is not of the campaign that a link pins, so that nobody gets a plan of their own.
+ * @param {string} pinned the digest of the first plan
+ * @param {object} first
+ * @param {object} plan the one to answer
+ */
+export function checkCampaign(pinned, first, plan) {
+	const agree = name => canonical(plan[name]) === canonical(first[name]);
+	const same = ["schema", "epsilon", "mechanism", "answers"].every(agree);
+	if (first.phase !== 1 || first.digest !== pinned || plan.campaignId !== pinned || !same)
+		throw new CampaignError("the plan is not of the pinned campaign, or differs from its first plan");
+}
+
+/**
+ * A private report, one line of JSON. Draw once and keep it: a second one gives away more than the plan's epsilon.
+ * @param {object} plan
+ * @param {object} answers as for `encode`
+ * @param {(count: number) => Uint8Array} [randomBytes]
+ * @returns {string}
+ */
+export function privatise(plan, answers, randomBytes = count => crypto.getRandomValues(new Uint8Array(count))) {
+	const bytes = count => {
+		const drawn = randomBytes(count);
+		if (drawn.length !== count) throw new PrivtallyError(`randomBytes must give ${count} bytes`);
+		return drawn;
+	};
+	const source = () => bytes(8).reduceRight((word, byte) => (word << 8n) | BigInt(byte), 0n);
+	const codes = encode(plan.schema, answers);
+	const id = hex(bytes(16));
+	const report = Array(codes.length).fill(null);
+	for (const part of plan.sampler) drawPart(part, codes, report, source);
+	return JSON.stringify({ format: "privtally.report/1", plan: plan.digest, id, codes: report });
+}
