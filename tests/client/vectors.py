@@ -38,6 +38,7 @@ SURVEY = Schema(
         Attribute("degrees", bins=(-10, 0, 1, 10), clamp=True),
         Attribute("boit", ("café", "thé", "maté"), optional=True),
         Attribute("__proto__", ("toString", "constructor", '"\\\U0001f600', "no answer")),
+        Attribute("merged", merged=(("a", "b"), ("c",)), optional=True),
         Attribute("tiny", bins=(-1e-7, 0.0, 1e-7, 123456789012345.6), decimals=True, clamp=True, optional=True),
     )
 )
@@ -47,6 +48,7 @@ ANSWERS: tuple[tuple[Any, ...], ...] = (
     (-1000, 0, 1, "-1", 10**20, "9" * 300, "-0"),
     ("café", "cafe\u0301", "the\u0301", "maté", None, " ", "no answer"),
     ("toString", "constructor", '"\\\U0001f600', "no answer"),
+    ("a", "b", "c", None),
     (0, -0.0, 1e-7, "1e-7", 1e300, "-1e300", 5e-8, "123456789012345.59", "0." + "0" * 299 + "1", None),
 )
 """Answers that the survey takes, by attribute, in all the forms that people and programs write."""

@@ -1,9 +1,9 @@
 /**
- * privtally in the browser: answers become a private report before anything leaves the page. Digests, weights and, from
- * the same random bytes, reports are those of the Python library. No float takes part in a draw.
+ * Answers become a private report before anything leaves the page. Digests, weights and, from the same random bytes,
+ * reports are those of Python. No float takes part in a draw.
  */
 
-/** Any refusal, in one sentence that never quotes an answer. */
+/** Any refusal; none quotes an answer. */
 export class PrivtallyError extends Error {}
 export class PlanError extends PrivtallyError {}
 export class CampaignError extends PrivtallyError {}
@@ -49,7 +49,7 @@ const refuse = where => {
 	throw new PlanError(`the plan is refused: '${where}' is not as it must be`);
 };
 
-/** Refuse a value that has not the form: a test, a list [form], or forms by name, those with "?" optional. */
+/** Refuse a value that is not of the form: a test, a list [form], or forms by name, "?" for optional. */
 function check(form, value, where) {
 	if (typeof form === "function") return form(value, where) || refuse(where);
 	if (Array.isArray(form)) {
@@ -86,6 +86,7 @@ const yes = oneOf(true); // a flag that is not set is absent
 const ATTRIBUTE = {
 	name: visible,
 	labels: [visible],
+	"merged?": [[visible]],
 	"bins?": [number(-MAX_INTEGER, MAX_INTEGER)],
 	"optional?": yes,
 	"ordered?": yes,
@@ -104,7 +105,7 @@ function attribute(value, where) {
 }
 
 /**
- * Answers as codes: labels, or numbers where there are bins; missing, blank or null skips an optional attribute.
+ * Answers as codes: labels, or numbers for bins; missing, blank or null skips an optional attribute.
  * @param {object} schema of a plan
  * @param {Object<string, string | number | null>} answers by name
  * @returns {number[]}
@@ -119,9 +120,10 @@ export function encode(schema, answers) {
 }
 
 /** The code of an answer, or -1. */
-function codeOf({ labels, optional, bins, decimals, clamp }, answer) {
+function codeOf({ labels, merged, optional, bins, decimals, clamp }, answer) {
 	const text = typeof answer === "string" ? answer.normalize("NFC") : null;
 	if (optional && (text === NO_ANSWER || text?.trim() === "")) return labels.length - 1;
+	if (merged) return merged.findIndex(own => own.includes(text));
 	if (!bins) return labels.indexOf(text);
 	const form = decimals ? DECIMAL : WHOLE;
 	const value = typeof answer === "number" || (text && form.test(text.trim())) ? Number(answer) : NaN;
@@ -196,10 +198,19 @@ const conditional = rows => (given, source) => {
 	return code;
 };
 
-/** Copies the input with the given probability, else takes one of the remaining codes. */
+/** Copies the input with the given probability, else takes another code. */
 const copying = (probability, size) => {
 	const [unit, copies] = [BigInt(UNIT), BigInt(probability * UNIT)];
 	return keep(size, { other: unit - copies, total: unit * BigInt(size - 1) }).draw;
+};
+
+/** A label of the class that matches the input's class, `given`, or of another class. */
+const byClass = (given, classes, probability) => (code, source) => {
+	const held = [...new Set(classes)].sort((one, two) => one - two);
+	const match = held.indexOf(given[code]);
+	const drawn = held[(match < 0 ? uniform(held.length) : copying(probability, held.length))(match, source)];
+	const labels = [...classes.keys()].filter(label => classes[label] === drawn);
+	return labels[uniform(labels.length)(0, source)];
 };
 
 /** A draw of labels as one of the codes of an asked channel. */
@@ -260,6 +271,8 @@ const CHANNELS = {
 
 const probability = value => number(0, 1)(value) && Number.isInteger(value * UNIT);
 const rows = [[probability]];
+const orNull = test => value => value === null || test(value);
+const two = test => value => Array.isArray(value) && value.length === 2 && value.every(test);
 const isLaw = (row, size) => row.length === size && row.reduce((sum, value) => sum + value) === 1;
 
 /**
@@ -282,6 +295,19 @@ const FILLS = {
 			fill.probability.length === asked.length &&
 			fill.probability.every((row, own) => row.length === asked.length && row[own] === 1),
 		draw: (fill, [pivot], other, asked) => copying(fill.probability[pivot][other], asked[other].outputs),
+	},
+	aligned: {
+		fields: { pairs: [{ pair: two(integer()), classes: two(Array.isArray), probability: two(orNull(probability)) }] },
+		suits: (fill, asked, branches) =>
+			branches[0].length === 1 &&
+			fill.pairs.every(({ pair, classes }) => pair[0] < pair[1] && classes.every((own, side) => own.length === asked[pair[side]]?.inputs && new Set(own).size > 1)),
+		draw: (fill, [pivot], other, asked) => {
+			const found = fill.pairs.find(({ pair }) => pair.includes(pivot) && pair.includes(other));
+			const side = found?.pair.indexOf(pivot);
+			const chance = found?.probability[side] ?? null;
+			if (chance === null) return uniform(asked[other].outputs);
+			return asCodes(byClass(found.classes[side], found.classes[1 - side], chance), asked[other]);
+		},
 	},
 	table: {
 		fields: { tables: [{ pivots: [integer()], other: integer(), rows }] },
@@ -345,12 +371,13 @@ const unread = value => Object(value) === value; // where a plan came from is ha
 const PLAN = {
 	format: oneOf("privtally.plan/1"),
 	digest: DIGEST,
-	schema: { attributes: [attribute] },
+	schema: { attributes: [attribute], "alignments?": unread },
 	epsilon: number(1e-6, 32),
 	mechanism: oneOf("spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"),
 	phase: integer(1, 1_000),
 	answers: integer(1, 1_000),
 	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "fill?": tagged(FILLS) }],
+	"round?": integer(2, 1_000),
 	"nonce?": text(/^[0-9a-f]{32}$/),
 	"campaign?": DIGEST,
 	"groups?": unread,
