@@ -147,6 +147,7 @@ def test_compare_in_groups_and_with_several_pivots_next_to_what_is_expected(
         ("smp", False, 2),
         ("smp", True, 1),
         ("rs-fd", False, 1),
+        ("rs-fd", False, 2),
         ("rs-fd", True, 1),
     }
     for row in rows:

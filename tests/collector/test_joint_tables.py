@@ -40,7 +40,7 @@ def test_tables_are_those_of_the_population() -> None:
     """Where no three answers go together beyond their pairs; the pivots' codes count in lexicographic order."""
     answers = pairwise_population()
     plan = first_plan(SIZES, 6.0, "cond-rr")
-    (part,) = learn([(plan, expected_counts(plan, answers, 1e12))], pivots=2).parts
+    (part,) = learn([(plan, expected_counts(plan, answers, 1e12))], pivots=2, max_pivot_guess=1.0).parts
     assert part.pivots == 2
     assert isinstance(part.fill, TableFill)
     (table,) = (each for each in part.fill.tables if (each.pivots, each.other) == ((0, 1), 2))

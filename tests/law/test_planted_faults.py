@@ -321,7 +321,7 @@ def rows_turned(chosen: Any, other: int, used: Any, pairs: Any, marginals: Any) 
     rows = honest_rows(chosen, other, used, pairs, marginals)
     shape = [len(marginals[own]) for own in chosen]
     order = np.arange(len(rows)).reshape(shape).T.ravel()
-    return tuple(rows[place] for place in order)
+    return rows[order]
 
 
 def classes_with(*, any_label: bool = False, by_size: bool = False, first: bool = False, matched: bool = False) -> Any:

@@ -81,12 +81,12 @@ def said(setup: Setup, pivots: int = 1) -> Noise:
     return Noise(alone, passed_over=passed_over)
 
 
-def evenly_filled(setup: Setup) -> Noise:
-    """Everybody answers one attribute of each group, and the others are filled evenly."""
-    informations = [private(setup.budget, size).information for size in setup.sizes]
+def evenly_filled(setup: Setup, pivots: int = 1) -> Noise:
+    """Everybody answers so many attributes of each group, and the others are filled evenly."""
+    informations = [private(setup.budget / pivots, size).information for size in setup.sizes]
     return Noise(
         [
-            members**2 / (setup.people * information) - setup.drawn(place)
+            (members / pivots) ** 2 / (setup.people * information) - setup.drawn(place)
             for place, (information, members) in enumerate(zip(informations, setup.members, strict=True))
         ]
     )

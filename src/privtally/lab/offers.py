@@ -80,7 +80,8 @@ def offer_of(schema: Schema, question: Question, design: Design) -> Offer:
         two = TwoPhases(setup, phase1, question.max_pivot_guess, by_label=named.learned.by_label)
         noises = list(_LEARNED[named.learned](two))
     else:
-        noises = [said(setup, design.pivots) if _says_which(design.mechanism) else evenly_filled(setup)]
+        noise = said if _says_which(design.mechanism) else evenly_filled
+        noises = [noise(setup, design.pivots)]
     return Offer(design, pivot_guess(design, setup.groups, question), _least(noises, people))
 
 
