@@ -1,0 +1,22 @@
+"""Where a collector keeps campaigns, reports and their counts: SQLite in a file, or PostgreSQL."""
+
+from pathlib import Path
+
+from privtally.errors import StoreError
+from privtally.store.session import Store
+
+USUAL_STORE = "sqlite:///privtally.db"
+
+
+async def open_store(url: str) -> Store:
+    """The store with an address: sqlite:///relative.db, sqlite:////absolute.db or postgresql://…"""
+    kind, _, rest = url.partition("://")
+    if kind == "sqlite" and rest.startswith("/") and len(rest) > 1:
+        from privtally.store.sqlite import SqliteStore
+
+        return SqliteStore(Path(rest[1:]))
+    if kind in ("postgresql", "postgres"):
+        from privtally.store.postgresql import open_postgresql
+
+        return await open_postgresql(url)
+    raise StoreError("a store's address is sqlite:///FILE or postgresql://USER@HOST/DATABASE")
