@@ -57,5 +57,13 @@ class StoreError(PrivtallyError):
     """A database cannot be used, or holds something else."""
 
 
+class RequestError(PrivtallyError):
+    """A request to the service does not have the form that it must have."""
+
+
+class ServiceError(PrivtallyError):
+    """The service cannot start as asked."""
+
+
 class UnavailableError(StoreError):
     """The database cannot take or give anything now; nothing was stored, and trying again later may help."""

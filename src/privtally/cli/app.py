@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from privtally.cli import advice, collect, documents, experiments, privacy, results, whole
+from privtally.cli import advice, collect, documents, experiments, privacy, results, serving, whole
 from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
@@ -47,7 +47,8 @@ def _options(
 
 STEPS = (whole.demo, whole.run, documents.design, collect.privatise, collect.tally, documents.learn, results.estimate)
 INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
-for command in STEPS + INSIGHT:
+SERVICE = (serving.serve,)
+for command in STEPS + INSIGHT + SERVICE:
     app.command(cls=PhaseOptions)(command)
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 from privtally.errors import StoreError
 from privtally.store.session import Store
 
-USUAL_STORE = "sqlite:///privtally.db"
-
 
 async def open_store(url: str) -> Store:
     """The store with an address: sqlite:///relative.db, sqlite:////absolute.db or postgresql://…"""

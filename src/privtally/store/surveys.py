@@ -9,13 +9,11 @@ import msgspec
 from privtally.collector.estimate import History
 from privtally.collector.tally import nothing
 from privtally.documents.campaign import Campaign, State
-from privtally.documents.plan import Plan, load_plan
+from privtally.documents.plan import Plan, check_people, load_plan
 from privtally.errors import CampaignError, UnknownCampaignError
-from privtally.exact import wire
 from privtally.names import MAX_PIVOT_GUESS, Rule
 from privtally.store.session import Session
 
-MOST_TITLE = 200
 _SELECT = "SELECT number, title, options, closed FROM campaigns"
 _load_plan = lru_cache(maxsize=256)(load_plan)
 
@@ -34,8 +32,10 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Where the campaign learns, the share of tokens that are for its first phase."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.phase1_share < 1:
-            raise CampaignError("phase1_share must be between 0 and 1")
+        if not 0 < self.phase1_share < 1 or not 0 < self.max_pivot_guess <= 1:
+            raise CampaignError("phase1_share and max_pivot_guess must be above 0 and not above 1")
+        if self.people is not None:
+            check_people(self.people)
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,6 @@ class Survey:
 
 async def create(session: Session, title: str, plan: Plan, options: Options) -> Survey:
     """Store a campaign that is open from now on."""
-    if not title.strip() or len(title) > MOST_TITLE or not wire.is_printable(title):
-        raise CampaignError(f"a title must be printable text of at most {MOST_TITLE} characters")
     campaign = Campaign.draft(plan).open()
     ((number,),) = await session.fetch(
         "INSERT INTO campaigns (id, title, options, needs_token) VALUES ($1, $2, $3, $4) RETURNING number",
@@ -96,9 +94,8 @@ async def publish(session: Session, campaign: str, plan: Plan, history: History)
     Reports keep coming while a plan is learned, so the counts that it rests on are stored with it.
     """
     survey = await _locked(session, campaign)
-    there = survey.after(survey.plans[plan.phase - 2].digest) if plan.phase <= len(survey.plans) else None
-    if there is not None:
-        return there
+    if plan.phase <= len(survey.plans):
+        return survey.plans[plan.phase - 1]
     followed = survey.campaign.close().follow(plan)
     number = await _insert_plan(session, survey.number, plan)
     numbers = {own.digest: own_number for own, own_number in zip(survey.plans, survey.plan_numbers, strict=True)}

@@ -1,0 +1,49 @@
+"""serve: the collector as a service."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from privtally.cli.console import out, print_json
+from privtally.cli.options import JsonFlag, within
+from privtally.errors import ServiceError
+
+if TYPE_CHECKING:
+    from privtally.service.serving import Started
+
+StoreOption = Annotated[
+    str, Option(envvar="PRIVTALLY_STORE", help="Where everything is kept: sqlite:///FILE or postgresql://…")
+]
+USUAL_STORE = "sqlite:///privtally.db"
+
+
+def serve(
+    store: StoreOption = USUAL_STORE,
+    host: Annotated[str, Option(envvar="PRIVTALLY_HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, Option(envvar="PRIVTALLY_PORT", help="The port; 0 for any that is free.", callback=within(0, 65_535))
+    ] = 8765,
+    new_token: Annotated[
+        bool, Option("--new-token", help="Issue a new administrator's token; the one before is worth nothing then.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Collect reports over HTTP until interrupted. The first start shows the administrator's token, once."""
+    try:
+        from privtally.service.serving import serve
+    except ModuleNotFoundError as missing:
+        raise ServiceError(
+            f"the service needs {missing.name}, which is not installed: pip install 'privtally[serve]'"
+        ) from None
+
+    def tell(started: "Started") -> None:
+        if json:
+            print_json(started)
+        else:
+            out.print(f"Listening on {started.url}")
+            if started.admin_token is not None:
+                out.print(f"Administrator's token (shown once, keep it): {started.admin_token}")
+        out.file.flush()
+
+    asyncio.run(serve(store, host, port, tell, new_token=new_token))

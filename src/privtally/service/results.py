@@ -1,0 +1,34 @@
+"""What comes of a campaign: numbers of reports, and estimates."""
+
+from typing import Any
+
+from litestar import Request, Response, get
+from litestar.params import FromPath, FromQuery
+
+from privtally.names import Method
+from privtally.service import operations
+from privtally.service.admin import check_admin, require_admin
+from privtally.service.campaigns import PhaseView, view
+from privtally.service.collector import TheCollector
+
+
+@get("/v1/campaigns/{campaign:str}/estimates", summary="How frequent every answer is")
+async def estimates(
+    campaign: FromPath[str],
+    request: Request[Any, Any, Any],
+    collector: TheCollector,
+    method: FromQuery[Method] = "pooled",
+) -> Response[bytes]:
+    """Frequencies with their intervals from all reports so far; open to everybody if the campaign publishes them."""
+    survey = await operations.find(collector.store, campaign)
+    if not survey.options.published:
+        await check_admin(request, collector)
+    found = await collector.estimate(survey, method)
+    return Response(found.dump(), media_type="application/json", headers={"Cache-Control": "no-cache"})
+
+
+@get("/v1/campaigns/{campaign:str}/counters", guards=[require_admin], summary="How many reports there are")
+async def counters(campaign: FromPath[str], collector: TheCollector) -> list[PhaseView]:
+    """The number of reports of every phase."""
+    survey = await operations.find(collector.store, campaign)
+    return (await view(collector, survey)).phases
