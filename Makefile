@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock smoke bench reproduction accuracy clean
+.PHONY: demo test check format lock smoke bench reliability reproduction accuracy clean
 
 demo: $(READY)
 	$(BIN)/privtally demo
@@ -34,6 +34,10 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.large
+
+# Kills, power cuts and races in full; `make test` does a little of each.
+reliability: $(READY)
+	PRIVTALLY_RELIABILITY=1 $(BIN)/pytest -q -rP tests/store/test_power_cuts.py tests/service
 
 # Needs the UCI files in PRIVTALLY_DATA_DIR.
 reproduction: $(READY)

@@ -1,6 +1,6 @@
 """Both stores, empty, for every test that asks for one."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
 
@@ -8,15 +8,9 @@ import pytest
 
 from privtally.store import open_store
 from privtally.store.session import Store
-from tests.store.postgres_server import new_database, running_server
+from tests.store.postgres_server import new_database
 
 _NUMBERS = count()
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_server(tmp_path_factory.mktemp("postgres")) as address:
-        yield address
 
 
 @pytest.fixture
