@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.large
+	$(BIN)/python -m benchmarks.service
 
 # Kills, power cuts and races in full; `make test` does a little of each.
 reliability: $(READY)

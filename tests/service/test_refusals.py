@@ -129,6 +129,7 @@ def test_everything_else_needs_the_administrators_token(site: Site, campaign: st
         ("POST", f"{address}/close"),
         ("GET", f"{address}/counters"),
         ("GET", f"{address}/estimates"),
+        ("GET", f"{address}/export"),
         ("GET", "/metrics"),
     ]
     wrong = ["", "Bearer", "Bearer ", f"Bearer {site.token[:-1]}", f"Bearer {site.token}x", f"Basic {site.token}"]

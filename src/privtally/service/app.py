@@ -32,6 +32,7 @@ ROUTES = [
     receive,
     results.estimates,
     results.counters,
+    results.export,
     health.livez,
     health.readyz,
     health.metrics,

@@ -1,13 +1,13 @@
 """What the routes share: the store, the intake, and what never changes once it was read."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import anyio
 from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from privtally.collector.estimate import estimate
+from privtally.collector.estimate import Phase, estimate
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.names import Method
@@ -51,13 +51,19 @@ class Collector:
         return survey, {plan.digest: (own, plan) for own, plan in zip(survey.plan_numbers, survey.plans, strict=True)}
 
     async def estimate(self, survey: Survey, method: Method) -> Estimate:
-        """The estimate from all reports so far. One is computed at a time, and the last ones are kept."""
-        totals = await operations.totals(self.store, survey)
-        key = (survey.id, method, *totals)
+        """The estimate from all reports so far; the last ones are kept."""
+        key = (survey.id, method, *await operations.totals(self.store, survey))
+        if key in self._estimates:
+            return self._estimates[key]
+        return await self.estimate_from(await operations.history(self.store, survey), method)
+
+    async def estimate_from(self, history: Sequence[Phase], method: Method) -> Estimate:
+        """The estimate from a campaign's phases, of which some may have no reports yet. One is computed at a time."""
+        key = (history[0][0].digest, method, *(counts.reports for _, counts in history))
+        answered = [(plan, counts) for plan, counts in history if counts.reports]
         async with self._estimating:
             if key not in self._estimates:
-                phases = operations.phases_with_reports(await operations.history(self.store, survey))
-                self._estimates[key] = await anyio.to_thread.run_sync(estimate, phases, method)
+                self._estimates[key] = await anyio.to_thread.run_sync(estimate, answered, method)
                 if len(self._estimates) > _MOST_KEPT:
                     self._estimates.popitem(last=False)
             return self._estimates[key]

@@ -1,7 +1,6 @@
 """What an operator does with campaigns, over HTTP or on the command line."""
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -131,8 +130,3 @@ async def _and_rewrite_later(work: Work[T], session: Session) -> T:
     result = await work(session)
     await surveys.change_setting(session, _REWRITE, "yes")
     return result
-
-
-def phases_with_reports(phases: Sequence[Phase]) -> list[Phase]:
-    """The phases that an estimate can use."""
-    return [(plan, counts) for plan, counts in phases if counts.reports]

@@ -1,12 +1,13 @@
-"""What comes of a campaign: numbers of reports, and estimates."""
+"""What comes of a campaign: numbers of reports, estimates, and exports."""
 
 from typing import Any
 
 from litestar import Request, Response, get
 from litestar.params import FromPath, FromQuery
+from litestar.response import Stream
 
 from privtally.names import Method
-from privtally.service import operations
+from privtally.service import exports, operations
 from privtally.service.admin import check_admin, require_admin
 from privtally.service.campaigns import PhaseView, view
 from privtally.service.collector import TheCollector
@@ -32,3 +33,20 @@ async def counters(campaign: FromPath[str], collector: TheCollector) -> list[Pha
     """The number of reports of every phase."""
     survey = await operations.find(collector.store, campaign)
     return (await view(collector, survey)).phases
+
+
+@get("/v1/campaigns/{campaign:str}/export", guards=[require_admin], summary="Take everything away")
+async def export(
+    campaign: FromPath[str],
+    collector: TheCollector,
+    format: FromQuery[exports.Format] = "json",  # noqa: A002  # the name of the parameter
+    method: FromQuery[Method] = "pooled",
+    *,
+    ids: FromQuery[bool] = False,
+) -> Stream:
+    """Estimates (csv), estimates, counts and plans (json), or private reports (ndjson), whose ids are left out."""
+    survey = await operations.find(collector.store, campaign)
+    if format == "csv":
+        await collector.estimate(survey, method)  # a refusal comes before the first byte
+    content = exports.export(collector, survey, format, method, ids=ids)
+    return Stream(content, media_type=exports.MEDIA_TYPES[format])
