@@ -1,0 +1,113 @@
+"""The browser client refuses what the Python library refuses."""
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from privtally.documents.plan import Plan, design, load_plan
+from privtally.errors import PlanError
+from privtally.exact import wire
+from privtally.schema import Attribute, Schema
+from tests.client.node import run, run_json
+from tests.client.vectors import SURVEY
+from tests.support import EXTENDED_PLANS, Scripted, fill_of, first_plan, later_plan, plan_of, plan_with
+
+HERE = Path(__file__).parent
+VALUES: tuple[Any, ...] = (None, True, False, "x", -1, 0, 1, 1.5, 2**53, [], {}, [0], ["grr"])
+BASES: tuple[Plan, ...] = (
+    plan_of("corr-rr", (3, 3)),
+    plan_of("cond-rr", (2, 2)),
+    plan_with(*EXTENDED_PLANS["large, row"]),
+    plan_with(*EXTENDED_PLANS["two pivots, silent"]),
+    design(Schema(SURVEY.attributes[1:4]), 1.0, "rs-fd", source=Scripted([7, 7])),
+)
+Place = tuple[str | int, ...]
+
+
+def test_the_same_changed_plans_are_refused(tmp_path: Path) -> None:
+    documents = [wire.canonical(document).decode() for plan in BASES for document in _changed(plan)]
+    expected = list(map(_takes, documents))
+    assert len(documents) > 2_000
+    assert 0.01 < sum(expected) / len(expected) < 0.5
+    (tmp_path / "documents.json").write_text(json.dumps(documents), encoding="utf-8")
+    found = run_json(HERE / "documents.mjs", tmp_path / "documents.json")
+    differ = [text for text, one, two in zip(documents, expected, found, strict=True) if one != two]
+    assert differ == []
+
+
+def test_edits_foreign_campaigns_and_wrong_answers_are_refused(tmp_path: Path) -> None:
+    first = first_plan((3, 3), 1.0, "corr-rr", answers=2)
+    fill = fill_of("corr-rr", (3, 3))
+    assert fill is not None
+    questions = (
+        Attribute("age", bins=(0, 18, 30, 45, 65, 120)),
+        Attribute("height", bins=(0.5, 1.5, 1.75, 2.5), decimals=True, optional=True),
+        Attribute("smokes", ("no", "yes")),
+    )
+    plans = {
+        "first": first,
+        "second": later_plan(first, fill),
+        "foreign": msgspec.structs.replace(first, nonce="1" * 32),
+        "survey": design(Schema(questions), 1.0, "spl", source=Scripted([7, 7])),
+    }
+    documents = {name: plan.dump().decode() for name, plan in plans.items()}
+    (tmp_path / "plans.json").write_text(json.dumps(documents), encoding="utf-8")
+    run(HERE / "refusals.mjs", tmp_path / "plans.json")
+
+
+def _takes(document: str) -> bool:
+    try:
+        load_plan(document)
+    except PlanError:
+        return False
+    return True
+
+
+def _changed(plan: Plan) -> Iterator[dict[str, Any]]:
+    """The plan with one change in each, under the digest of its changed content."""
+    document = json.loads(plan.dump())
+    del document["digest"]
+    for place in _places(document, ()):
+        for value in _instead(document, place):
+            content = deepcopy(document)
+            inside = _at(content, place[:-1])
+            if value is _GONE:
+                del inside[place[-1]]
+            else:
+                inside[place[-1]] = value
+            yield {**content, "digest": wire.digest(content)}
+
+
+_GONE = object()
+
+
+def _instead(document: dict[str, Any], place: Place) -> Iterator[Any]:
+    value = _at(document, place)
+    yield from (other for other in VALUES if (type(other), other) != (type(value), value))
+    yield _GONE
+    if isinstance(value, dict):
+        yield {**value, "extra": 1}
+    if isinstance(value, list):
+        yield from (value + value[-1:], value[:-1], value[::-1])
+
+
+def _places(value: Any, place: Place) -> Iterator[Place]:
+    """Every place of a document, except those that only say how bins are called: the client reads their edges."""
+    if place:
+        yield place
+    if isinstance(value, dict):
+        for name in value.keys() - ({"bins", "labels"} if "bins" in value else set()):
+            yield from _places(value[name], (*place, name))
+    if isinstance(value, list):
+        for number in range(min(len(value), 3)):
+            yield from _places(value[number], (*place, number))
+
+
+def _at(value: Any, place: Place) -> Any:
+    for step in place:
+        value = value[step]
+    return value
