@@ -20,7 +20,6 @@ HEADERS = {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Referrer-Policy": "same-origin",
@@ -34,7 +33,7 @@ _ENVIRONMENT.filters["no_answer"] = lambda label, say: say("survey.not_said") if
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = {
     f"{name}.{kind}": (files(__package__).joinpath("static", f"{name}.{kind}"), _KINDS[kind])
-    for name, kind in (("style", "css"), ("survey", "js"), ("htmx.min", "js"), ("icon", "svg"))
+    for name, kind in (("style", "css"), ("survey", "js"), ("reports", "js"), ("htmx.min", "js"), ("icon", "svg"))
 }
 _CLIENT = files("privtally").joinpath("client", "privtally.js")
 

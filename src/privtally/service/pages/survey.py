@@ -8,7 +8,6 @@ from typing import Any
 from litestar import Response, get
 from litestar.params import FromPath
 
-from privtally.documents.campaign import State
 from privtally.errors import EstimateError, UnknownCampaignError
 from privtally.schema import Attribute
 from privtally.service.collector import Collector, TheCollector
@@ -27,6 +26,7 @@ WARNINGS = (
     "insecure",
     "forgetful",
     "wrong-plan",
+    "unreachable",
     "unavailable",
     "unknown-campaign",
     "campaign-closed",
@@ -116,8 +116,3 @@ def _question(place: int, attribute: Attribute, words: Words) -> Question:
     return Question(
         place, attribute.name, kind, labels, attribute.optional, attribute.decimals, attribute.answers, range_text
     )
-
-
-def is_open(survey: Survey) -> bool:
-    """Whether the survey takes answers."""
-    return survey.campaign.state is State.OPEN

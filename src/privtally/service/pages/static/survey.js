@@ -1,64 +1,34 @@
-/**
- * The survey page: answers become a private report on this device. The report is drawn once, kept, sent, and sent again
- * byte for byte until it has arrived. Answers are never kept and never sent.
- */
+/** The survey page: answers become a private report on this device, which is drawn once. */
 
 import { checkCampaign, encode, loadPlan, privatise } from "/client/privtally.js";
+import { Refusal, Reports } from "/static/reports.js";
 
 const MOST_SHOWN = 200; // of a long list's answers
-const WAITS = [1, 2, 4, 8, 16, 32]; // seconds between attempts to send
 
 const main = document.getElementById("main");
 const form = document.getElementById("form");
 const cards = [...form.querySelectorAll(".question")];
 const campaign = main.dataset.campaign;
-const resource = `/v1/campaigns/${campaign}`;
-const key = `privtally:${campaign}`;
-const token = location.hash.slice(1) || null;
+const reports = new Reports(campaign, location.hash.slice(1) || null);
 
 /** Show one message and hide all others. */
 function tell(name) {
 	const messages = [...document.querySelectorAll("#messages > *")];
 	const known = name === null || messages.some(message => message.id === `say-${name}`);
 	for (const message of messages) message.hidden = message.id !== `say-${known ? name : "refused"}`;
-	document.getElementById("again").hidden = name !== "unavailable";
-}
-
-/** A refusal with the name of the message that explains it. */
-class Refusal extends Error {}
-
-// What this device remembers: the reports that were drawn here, and whether each of them has arrived
-
-const remembered = () => JSON.parse(localStorage.getItem(key) ?? "[]");
-
-function remember(entry) {
-	const others = remembered().filter(other => other.report !== entry.report);
-	localStorage.setItem(key, JSON.stringify([...others, entry]));
+	document.getElementById("again").hidden = !["unavailable", "unreachable"].includes(name);
 }
 
 // The plan
 
-const headers = (own = token) => (own ? { "privtally-token": own } : {});
-
-async function fetched(path) {
-	let response;
-	try {
-		response = await fetch(resource + path, { headers: headers(), cache: "no-store" });
-	} catch {
-		throw new Refusal("unavailable");
-	}
-	if (response.ok) return response.text();
-	const problem = await response.json().catch(() => ({}));
-	throw new Refusal(`${problem.type}`.replace("urn:privtally:", ""));
-}
-
 /** The plan to answer, if it belongs to the campaign of the link, is published, and asks what the page shows. */
 async function readPlan() {
-	const published = JSON.parse(await fetched("/plans"));
-	const [first, plan] = [await loadPlan(JSON.stringify(published[0])), await loadPlan(await fetched("/plan"))];
+	const published = JSON.parse(await reports.read("/plans"));
+	const [first, plan] = [await loadPlan(JSON.stringify(published[0])), await loadPlan(await reports.read("/plan"))];
 	checkCampaign(campaign, first, plan);
-	if (!published.some(other => other.digest === plan.digest) || !cards.every((card, place) => shows(card, plan, place)))
-		throw new Refusal("wrong-plan");
+	const known = published.some(other => other.digest === plan.digest);
+	const shown = cards.length === plan.schema.attributes.length && cards.every((card, place) => shows(card, plan, place));
+	if (!known || !shown) throw new Refusal("wrong-plan");
 	return plan;
 }
 
@@ -126,44 +96,6 @@ function answersOfAll(plan) {
 	return wrong.length ? null : answers;
 }
 
-// Sending
-
-/** Send the identical bytes; the name of what became of the report. */
-async function send({ report, token: own }) {
-	let response;
-	try {
-		const sent = { "content-type": "application/json", ...headers(own) };
-		response = await fetch(`${resource}/reports`, { method: "POST", headers: sent, body: report });
-	} catch {
-		return "unavailable";
-	}
-	if (response.status >= 500 || response.status === 429) return "unavailable";
-	const receipt = await response.json().catch(() => ({}));
-	if (receipt.accepted || receipt.repeated) return "arrived";
-	return `${receipt.refused?.[0]?.reason ?? receipt.type}`.replace("urn:privtally:", "").replaceAll("_", "-");
-}
-
-const pause = seconds =>
-	new Promise(resolve => {
-		const button = document.querySelector("#again button");
-		const timer = setTimeout(resolve, 1000 * seconds);
-		button.addEventListener("click", () => resolve(clearTimeout(timer)), { once: true });
-	});
-
-/** Send a report that is kept already until somebody has answered for it. Whatever the answer, none is drawn again. */
-async function deliver(entry) {
-	for (let attempt = 0; ; attempt += 1) {
-		tell("sending");
-		const outcome = await send(entry);
-		if (outcome !== "unavailable") {
-			remember({ plan: entry.plan, report: entry.report, outcome });
-			return outcome;
-		}
-		tell("unavailable");
-		await pause(WAITS[Math.min(attempt, WAITS.length - 1)]);
-	}
-}
-
 // What was sent
 
 function define(list, pairs) {
@@ -204,16 +136,17 @@ function showDone(plan, entry, answers) {
 	if (answers) done.querySelector("h2").focus();
 }
 
-/** Draw at most once, even if the page is open twice. */
-async function answer(plan, answers) {
-	const entry = await navigator.locks.request(key, () => {
-		if (remembered().some(other => other.plan === plan.digest)) return null;
-		const drawn = { plan: plan.digest, report: privatise(plan, answers), token };
-		remember(drawn);
-		return drawn;
+/** Wait, or until somebody wants to try again. */
+const pause = seconds =>
+	new Promise(resolve => {
+		const timer = setTimeout(resolve, 1000 * seconds);
+		const button = document.querySelector("#again button");
+		button.addEventListener("click", () => resolve(clearTimeout(timer)), { once: true });
 	});
-	if (!entry) return tell("answered");
-	const outcome = await deliver(entry);
+
+async function answer(plan, answers) {
+	const entry = await reports.draw(plan, () => privatise(plan, answers));
+	const outcome = entry ? await reports.deliver(entry, tell, pause) : "answered";
 	if (outcome === "arrived") showDone(plan, entry, answers);
 	else tell(outcome);
 }
@@ -232,37 +165,26 @@ function ask(plan) {
 	form.hidden = false;
 }
 
+/** Say why nothing can be asked. */
 function fail(fault) {
 	const name = fault instanceof Refusal ? fault.message : "wrong-plan";
-	tell(name);
-	if (name === "unavailable") document.querySelector("#again button").addEventListener("click", () => location.reload());
-}
-
-/** Whether this device can keep a report: without that, somebody might answer twice. */
-function canRemember() {
-	try {
-		localStorage.setItem(`${key}:try`, "");
-		localStorage.removeItem(`${key}:try`);
-		return true;
-	} catch {
-		return false;
-	}
+	tell(name !== "unavailable" && document.getElementById(`say-${name}`) ? name : "unreachable");
+	document.querySelector("#again button").addEventListener("click", () => location.reload());
 }
 
 async function start() {
 	if (!globalThis.isSecureContext) return tell("insecure");
-	if (!canRemember()) return tell("forgetful");
+	if (!reports.lasting) return tell("forgetful");
 	tell("loading");
-	const pending = remembered().find(entry => !entry.outcome);
-	if (pending) await deliver(pending);
-	const last = remembered().at(-1);
+	const pending = reports.all.find(entry => !entry.outcome);
+	if (pending) await reports.deliver(pending, tell, pause);
+	const { last } = reports;
 	const plan = await readPlan().catch(fault => {
 		if (last?.outcome !== "arrived") throw fault;
 	});
 	if (!plan) return tell("answered");
 	tell(null);
-	const again = remembered().length < plan.answers && remembered().every(entry => entry.plan !== plan.digest);
-	if (again) ask(plan);
+	if (reports.mayAnswer(plan)) ask(plan);
 	else if (last.outcome === "arrived") showDone(plan, last, null);
 	else tell(last.outcome);
 }
