@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from privtally.cli import advice, collect, documents, experiments, privacy, results, serving, whole
+from privtally.cli import advice, campaigns, collect, database, documents, experiments, privacy, results, serving, whole
 from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
@@ -50,6 +50,9 @@ INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, a
 SERVICE = (serving.serve,)
 for command in STEPS + INSIGHT + SERVICE:
     app.command(cls=PhaseOptions)(command)
+
+app.add_typer(campaigns.app, name="campaign")
+app.add_typer(database.app, name="db")
 
 
 def main() -> None:

@@ -83,6 +83,14 @@ async def find(session: Session, campaign: str) -> Survey:
     return found[0]
 
 
+async def find_by_prefix(session: Session, start: str) -> Survey:
+    """The campaign whose id begins so; refused unless there is exactly one."""
+    ids = [own for (own,) in await session.fetch("SELECT id FROM campaigns") if own.startswith(start)]
+    if len(ids) != 1:
+        raise UnknownCampaignError(f"{len(ids)} campaigns have an id that begins with '{start}'; give one that exists")
+    return await find(session, ids[0])
+
+
 async def every(session: Session) -> list[Survey]:
     """All campaigns, the newest first."""
     return await _surveys(session, f"{_SELECT} ORDER BY number DESC")
