@@ -69,6 +69,12 @@ async def remove(campaign: FromPath[str], title: FromQuery[str], collector: TheC
     collector.forget(campaign)
 
 
+@delete("/v1/campaigns/{campaign:str}/reports", guards=[require_admin], summary="Delete the reports, keep the totals")
+async def remove_reports(campaign: FromPath[str], title: FromQuery[str], collector: TheCollector) -> None:
+    """Delete all reports of a closed campaign; its title confirms it. Counts and estimates stay, backups too."""
+    await operations.delete_reports(collector.store, campaign, title)
+
+
 @get("/v1/campaigns/{campaign:str}/plan", summary="The plan to answer")
 async def plan(
     campaign: FromPath[str],
