@@ -49,6 +49,10 @@ class LedgerError(PrivtallyError):
     """A participant's own limits forbid an answer."""
 
 
+class SendingError(PrivtallyError):
+    """A report could not be sent, or the collector refused it."""
+
+
 class DocumentError(PrivtallyError):
     """A file is missing, unreadable or of another kind."""
 

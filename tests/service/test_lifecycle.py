@@ -72,6 +72,28 @@ def test_deleting_needs_the_title_and_a_closed_campaign(site: Site, campaign: st
     assert site.post(campaign, b"", "application/x-ndjson", 404) == "unknown-campaign"
 
 
+def test_reports_are_deleted_and_the_totals_stay(site: Site, campaign: str) -> None:
+    address = f"/v1/campaigns/{campaign}/reports"
+    reports = reports_to(site.plan(campaign), 50)
+    site.send(campaign, *reports)
+    estimates = f"/v1/campaigns/{campaign}/estimates?method=unbiased"
+    before = site.ok(site.client.get(estimates, headers=site.admin))
+
+    def delete(title: str, status: int) -> None:
+        site.ok(site.client.delete(address, params={"title": title}, headers=site.admin), status)
+
+    delete("Sleep", 409)
+    site.close(campaign)
+    delete("other", 409)
+    delete("Sleep", 204)
+    assert site.ok(site.client.get(estimates, headers=site.admin)) == before
+    assert site.counters(campaign) == [50]
+    export = site.client.get(f"/v1/campaigns/{campaign}/export?format=ndjson", headers=site.admin)
+    assert export.content == b""
+    refused = [(own, "phase_closed") for own in range(50)]
+    assert site.send(campaign, *reports) == receipt(refused=refused)
+
+
 def test_a_campaign_is_shown_as_it_was_created(site: Site) -> None:
     options = {"people": 500, "published": True}
     made = site.create(title="Wohnen & Schlaf", answers=2, options=options, schema=schema_document((4, 4)))

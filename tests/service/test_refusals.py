@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from privtally.errors import UnavailableError
 from tests.service.site import NDJSON, Site, edited, receipt, reports_to, schema_document
 
 JSON = "application/json"
@@ -75,6 +76,43 @@ def test_bodies_of_other_kinds_and_sizes_are_refused(site: Site, campaign: str) 
     assert site.counters(campaign) == [0]
 
 
+def test_a_store_that_cannot_take_reports_asks_to_come_back(
+    site: Site, campaign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (report,) = reports_to(site.plan(campaign), 1)
+
+    async def fails(_: object) -> None:
+        raise UnavailableError("disk of 203.0.113.1 is full")
+
+    monkeypatch.setattr(site.client.app.state.collector.store, "write", fails)
+    answer = site.client.post(
+        f"/v1/campaigns/{campaign}/reports", content=report.dump(), headers={"Content-Type": JSON}
+    )
+    assert site.ok(answer, 503) == "unavailable"
+    assert int(answer.headers["retry-after"]) > 0
+    assert b"203.0.113.1" not in answer.content
+    monkeypatch.undo()
+    assert site.send(campaign, report) == receipt(accepted=1)
+
+
+def test_a_defect_says_nothing_about_what_was_sent(
+    site: Site, campaign: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (report,) = reports_to(site.plan(campaign), 1)
+
+    async def fails(_: object) -> None:
+        raise KeyError(report.id)
+
+    monkeypatch.setattr(site.client.app.state.collector.store, "write", fails)
+    answer = site.client.post(
+        f"/v1/campaigns/{campaign}/reports", content=report.dump(), headers={"Content-Type": JSON}
+    )
+    assert site.ok(answer, 500) == "defect"
+    (line,) = caplog.records
+    assert report.id not in answer.text + str(vars(line))
+    assert "places" in vars(line)
+
+
 def test_unknown_places_and_methods_are_problems_too(site: Site, campaign: str) -> None:
     (report,) = reports_to(site.plan(campaign), 1)
     assert site.post("0" * 64, report.dump(), JSON, 404) == "unknown-campaign"
@@ -125,6 +163,7 @@ def test_everything_else_needs_the_administrators_token(site: Site, campaign: st
         ("GET", "/v1/campaigns"),
         ("GET", address),
         ("DELETE", f"{address}?title=Sleep"),
+        ("DELETE", f"{address}/reports?title=Sleep"),
         ("POST", f"{address}/advance"),
         ("POST", f"{address}/close"),
         ("GET", f"{address}/counters"),

@@ -7,15 +7,10 @@ from typer import Option
 
 from privtally.cli.console import out, print_json
 from privtally.cli.options import JsonFlag, within
-from privtally.errors import ServiceError
+from privtally.cli.stores import USUAL_STORE, StoreOption, needing_the_extra
 
 if TYPE_CHECKING:
     from privtally.service.serving import Started
-
-StoreOption = Annotated[
-    str, Option(envvar="PRIVTALLY_STORE", help="Where everything is kept: sqlite:///FILE or postgresql://…")
-]
-USUAL_STORE = "sqlite:///privtally.db"
 
 
 def serve(
@@ -30,12 +25,8 @@ def serve(
     json: JsonFlag = False,
 ) -> None:
     """Collect reports over HTTP until interrupted. The first start shows the administrator's token, once."""
-    try:
+    with needing_the_extra():
         from privtally.service.serving import serve
-    except ModuleNotFoundError as missing:
-        raise ServiceError(
-            f"the service needs {missing.name}, which is not installed: pip install 'privtally[serve]'"
-        ) from None
 
     def tell(started: "Started") -> None:
         if json:

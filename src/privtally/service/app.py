@@ -25,6 +25,7 @@ ROUTES = [
     campaigns.list_all,
     campaigns.show,
     campaigns.remove,
+    campaigns.remove_reports,
     campaigns.advance,
     campaigns.close,
     campaigns.plan,

@@ -10,38 +10,17 @@ from litestar.params import FromPath, FromQuery, HeaderParameter
 from privtally.documents.campaign import State
 from privtally.errors import RequestError
 from privtally.exact import wire
-from privtally.names import MechanismName
 from privtally.service import operations
 from privtally.service.admin import require_admin
-from privtally.service.collector import Collector, TheCollector
+from privtally.service.collector import TheCollector
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import ProblemError
 from privtally.service.receiving import TOKEN_HEADER
 from privtally.service.tokens import phase_of
-from privtally.store.surveys import Options, Survey, every
+from privtally.service.views import CampaignView, view
+from privtally.store.surveys import every
 
 _TO_READ = {"Cache-Control": "no-cache"}
-
-
-class PhaseView(msgspec.Struct, frozen=True):
-    """A phase with the number of its reports so far."""
-
-    phase: int
-    plan: str
-    reports: int
-
-
-class CampaignView(msgspec.Struct, frozen=True):
-    """A campaign as an administrator sees it."""
-
-    id: str
-    title: str
-    state: State
-    mechanism: MechanismName
-    epsilon: float
-    answers: int
-    options: Options
-    phases: list[PhaseView]
 
 
 class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,19 +33,19 @@ class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 async def create(request: Request[Any, Any, Any], collector: TheCollector) -> CampaignView:
     """Start a campaign with a first plan of its own; it is open from now on."""
     new = await _body(request, NewCampaign)
-    return await view(collector, await operations.create(collector.store, new))
+    return await view(collector.store, await operations.create(collector.store, new))
 
 
 @get("/v1/campaigns", guards=[require_admin], summary="List all campaigns")
 async def list_all(collector: TheCollector) -> list[CampaignView]:
     """All campaigns, the newest first."""
-    return [await view(collector, survey) for survey in await collector.store.read(every)]
+    return [await view(collector.store, survey) for survey in await collector.store.read(every)]
 
 
 @get("/v1/campaigns/{campaign:str}", guards=[require_admin], summary="Show a campaign")
 async def show(campaign: FromPath[str], collector: TheCollector) -> CampaignView:
     """A campaign with its phases."""
-    return await view(collector, await collector.survey(campaign))
+    return await view(collector.store, await collector.survey(campaign))
 
 
 @post("/v1/campaigns/{campaign:str}/advance", guards=[require_admin], status_code=HTTPStatus.OK, summary="Next phase")
@@ -80,7 +59,7 @@ async def advance(campaign: FromPath[str], request: Request[Any, Any, Any], coll
 @post("/v1/campaigns/{campaign:str}/close", guards=[require_admin], status_code=HTTPStatus.OK, summary="Close")
 async def close(campaign: FromPath[str], collector: TheCollector) -> CampaignView:
     """Take no more reports. Closing again changes nothing."""
-    return await view(collector, await operations.close(collector.store, campaign))
+    return await view(collector.store, await operations.close(collector.store, campaign))
 
 
 @delete("/v1/campaigns/{campaign:str}", guards=[require_admin], summary="Delete a closed campaign")
@@ -88,6 +67,12 @@ async def remove(campaign: FromPath[str], title: FromQuery[str], collector: TheC
     """Delete a closed campaign with all its reports; its title confirms it."""
     await operations.delete(collector.store, campaign, title)
     collector.forget(campaign)
+
+
+@delete("/v1/campaigns/{campaign:str}/reports", guards=[require_admin], summary="Delete the reports, keep the totals")
+async def remove_reports(campaign: FromPath[str], title: FromQuery[str], collector: TheCollector) -> None:
+    """Delete all reports of a closed campaign; its title confirms it. Counts and estimates stay, backups too."""
+    await operations.delete_reports(collector.store, campaign, title)
 
 
 @get("/v1/campaigns/{campaign:str}/plan", summary="The plan to answer")
@@ -133,11 +118,3 @@ async def _body(request: Request[Any, Any, Any], kind: type[Any]) -> Any:
         raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", "Send application/json.")
     document = wire.decode_object(await request.body(), RequestError, "the request")
     return wire.refusing(lambda: msgspec.convert(document, kind, strict=True), kind, RequestError, "the request")
-
-
-async def view(collector: Collector, survey: Survey) -> CampaignView:
-    """A campaign with the numbers of its reports."""
-    first, totals = survey.plans[0], await operations.totals(collector.store, survey)
-    phases = [PhaseView(own.phase, own.digest, number) for own, number in zip(survey.plans, totals, strict=True)]
-    state, options = survey.campaign.state, survey.options
-    return CampaignView(survey.id, survey.title, state, first.mechanism, first.epsilon, first.answers, options, phases)

@@ -111,10 +111,15 @@ async def close(store: Store, campaign: str) -> Survey:
 
 async def delete(store: Store, campaign: str, title: str) -> None:
     """Delete a closed campaign; its title confirms that it is the one that was meant."""
-    survey = await find(store, campaign)
-    if survey.title != title:
-        raise CampaignError("the title does not match the campaign's, so that nothing was deleted")
+    await _confirm(store, campaign, title)
     await store.write(partial(_and_rewrite_later, partial(surveys.delete, campaign=campaign)))
+    await rewrite_if_due(store)
+
+
+async def delete_reports(store: Store, campaign: str, title: str) -> None:
+    """Delete the reports of a closed campaign and keep its totals; its title confirms that it is the one."""
+    await _confirm(store, campaign, title)
+    await store.write(partial(_and_rewrite_later, partial(surveys.delete_reports, campaign=campaign)))
     await rewrite_if_due(store)
 
 
@@ -123,6 +128,11 @@ async def rewrite_if_due(store: Store) -> None:
     if await store.read(partial(surveys.setting, name=_REWRITE)) == "yes":
         await store.rewrite()
         await store.write(partial(surveys.change_setting, name=_REWRITE, value="no"))
+
+
+async def _confirm(store: Store, campaign: str, title: str) -> None:
+    if (await find(store, campaign)).title != title:
+        raise CampaignError("the title does not match the campaign's, so that nothing was deleted")
 
 
 async def _and_rewrite_later(work: Work[T], session: Session) -> T:

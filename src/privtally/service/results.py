@@ -9,8 +9,8 @@ from litestar.response import Stream
 from privtally.names import Method
 from privtally.service import exports, operations
 from privtally.service.admin import check_admin, require_admin
-from privtally.service.campaigns import PhaseView, view
 from privtally.service.collector import TheCollector
+from privtally.service.views import PhaseView, view
 
 
 @get("/v1/campaigns/{campaign:str}/estimates", summary="How frequent every answer is")
@@ -32,7 +32,7 @@ async def estimates(
 async def counters(campaign: FromPath[str], collector: TheCollector) -> list[PhaseView]:
     """The number of reports of every phase."""
     survey = await operations.find(collector.store, campaign)
-    return (await view(collector, survey)).phases
+    return (await view(collector.store, survey)).phases
 
 
 @get("/v1/campaigns/{campaign:str}/export", guards=[require_admin], summary="Take everything away")

@@ -69,6 +69,10 @@ class Store(Protocol):
         """Rewrite tokens and reports in the order of their keys, so that nothing of their order of arrival remains."""
         ...
 
+    async def integrity(self) -> str:
+        """`ok`, or what is wrong with the database itself."""
+        ...
+
     async def backup(self, path: Path) -> None:
         """Copy the database to a file while it is in use."""
         ...

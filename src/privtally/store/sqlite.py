@@ -15,7 +15,7 @@ import apsw
 
 from privtally.errors import StoreError, UnavailableError
 from privtally.store.migrations import pending, steps
-from privtally.store.session import Key, StoredReport, Work
+from privtally.store.session import Key, Session, StoredReport, Work
 
 T = TypeVar("T")
 
@@ -103,12 +103,17 @@ class SqliteStore:
 
         await _in_thread(self._writing, rewritten)
 
+    async def integrity(self) -> str:
+        return await self.read(_integrity)
+
     async def backup(self, path: Path) -> None:
         def copied() -> None:
             reader = self._readers.get()
             try:
                 reader.execute("VACUUM INTO ?", (str(path),))
-            except apsw.Error as fault:
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+            except (apsw.Error, OSError) as fault:
                 raise StoreError(f"cannot write the backup {path}: {fault}") from None
             finally:
                 self._readers.put(reader)
@@ -137,6 +142,11 @@ def migrate(connection: apsw.Connection, path: Path, known: Sequence[str] | None
         for step in pending(version, known):
             connection.execute(step)
         connection.pragma("user_version", len(known))
+
+
+async def _integrity(session: Session) -> str:
+    ((found,), *_) = await session.fetch("PRAGMA integrity_check(1)")
+    return str(found)
 
 
 def _in_transaction(connection: apsw.Connection, work: Work[T], begin: str) -> T:

@@ -11,8 +11,10 @@ from privtally.collector.tally import nothing
 from privtally.documents.campaign import Campaign, State
 from privtally.documents.plan import Plan, check_people, load_plan
 from privtally.errors import CampaignError, UnknownCampaignError
+from privtally.exact import wire
 from privtally.names import MAX_PIVOT_GUESS, Rule
 from privtally.store.session import Session
+from privtally.store.tallies import fold
 
 _SELECT = "SELECT number, title, options, closed FROM campaigns"
 _load_plan = lru_cache(maxsize=256)(load_plan)
@@ -77,10 +79,19 @@ async def create(session: Session, title: str, plan: Plan, options: Options) -> 
 
 async def find(session: Session, campaign: str) -> Survey:
     """The campaign with an id; refused if there is none."""
+    wire.check_digest(campaign, "a campaign's id", UnknownCampaignError)
     found = await _surveys(session, f"{_SELECT} WHERE id = $1", campaign)
     if not found:
         raise UnknownCampaignError("there is no campaign with this id")
     return found[0]
+
+
+async def find_by_prefix(session: Session, start: str) -> Survey:
+    """The campaign whose id begins so; refused unless there is exactly one."""
+    ids = [own for (own,) in await session.fetch("SELECT id FROM campaigns") if own.startswith(start)]
+    if len(ids) != 1:
+        raise UnknownCampaignError(f"{len(ids)} campaigns have an id that begins with '{start}'; give one that exists")
+    return await find(session, ids[0])
 
 
 async def every(session: Session) -> list[Survey]:
@@ -122,6 +133,16 @@ async def delete(session: Session, campaign: str) -> None:
         await session.execute_many(f"DELETE FROM {table} WHERE plan = $1", [(own,) for own in survey.plan_numbers])  # noqa: S608
     for table, column in (("tokens", "campaign"), ("plans", "campaign"), ("campaigns", "number")):
         await session.fetch(f"DELETE FROM {table} WHERE {column} = $1", survey.number)  # noqa: S608
+
+
+async def delete_reports(session: Session, campaign: str) -> None:
+    """Delete the reports of a closed campaign, whose ids no longer need to stop repeats, and keep their counts."""
+    survey = await _locked(session, campaign)
+    if survey.campaign.state is not State.CLOSED:
+        raise CampaignError("reports can be deleted once the campaign is closed: until then their ids stop repeats")
+    for number, plan in numbered(survey):
+        await fold(session, number, plan)
+        await session.fetch("DELETE FROM reports WHERE plan = $1", number)
 
 
 async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -> None:
