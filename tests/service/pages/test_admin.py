@@ -7,9 +7,19 @@ import pytest
 
 from tests.service.pages.visitor import Visitor
 
-PAGES = ("/", "/new", "/c/x", "/c/x/live?seen=", "/c/x/together", "/c/x/advance", "/c/x/close", "/c/x/delete")
+PAGES = (
+    "/",
+    "/new",
+    "/c/x",
+    "/c/x/live?seen=",
+    "/c/x/together",
+    "/c/x/advance",
+    "/c/x/close",
+    "/c/x/delete",
+    "/c/x/forget",
+)
 FILES = ("/c/x/export/csv", "/c/x/certificates")
-STEPS = ("/new", "/new/advice", "/c/x/advance", "/c/x/close", "/c/x/delete", "/logout")
+STEPS = ("/new", "/new/advice", "/c/x/advance", "/c/x/close", "/c/x/delete", "/c/x/forget", "/logout")
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{7*7}}"
 
 

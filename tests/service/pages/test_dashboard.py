@@ -32,6 +32,10 @@ def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
     assert admin.submit(f"/c/{campaign}/delete", title=FORM["title"]).status_code == 409
     assert admin.submit(f"/c/{campaign}/close").status_code == 303
     assert admin.open(f"/c/{campaign}/advance").status_code == 409
+    assert admin.submit(f"/c/{campaign}/forget", title="another").status_code == 409
+    assert admin.submit(f"/c/{campaign}/forget", title=FORM["title"]).status_code == 303
+    assert admin.open(f"/c/{campaign}/export/ndjson").text == ""
+    assert "so-so" in admin.open(f"/c/{campaign}").text
     assert admin.submit(f"/c/{campaign}/delete", title="another").status_code == 409
     assert admin.submit(f"/c/{campaign}/delete", title=FORM["title"]).status_code == 303
     assert admin.open(f"/c/{campaign}").status_code == 404

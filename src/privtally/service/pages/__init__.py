@@ -34,6 +34,8 @@ ROUTES = [
     steps.advance,
     steps.close_page,
     steps.close,
+    steps.forget_page,
+    steps.forget,
     steps.delete_page,
     steps.delete,
     exports.export,

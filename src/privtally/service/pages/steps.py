@@ -62,17 +62,33 @@ async def close(campaign: FromPath[str], collector: TheCollector) -> Response[An
     return to(f"/c/{campaign}")
 
 
+@get("/c/{campaign:str}/forget", guards=[require_session])
+async def forget_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """What deleting the reports means."""
+    return page(request, "confirm.html", survey=await collector.survey(campaign), step="forget")
+
+
+@post("/c/{campaign:str}/forget", guards=[require_session])
+async def forget(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
+    """Delete the reports of a closed survey and keep its totals; its title confirms it."""
+    await operations.delete_reports(collector.store, campaign, await _title(request))
+    return to(f"/c/{campaign}")
+
+
 @get("/c/{campaign:str}/delete", guards=[require_session])
 async def delete_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
-    """What deleting means."""
-    return page(request, "delete.html", survey=await collector.survey(campaign))
+    """What deleting everything means."""
+    return page(request, "confirm.html", survey=await collector.survey(campaign), step="delete")
 
 
 @post("/c/{campaign:str}/delete", guards=[require_session])
 async def delete(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
     """Delete a closed survey; its title confirms it."""
-    title = str((await request.form()).get("title", ""))
-    await operations.delete(collector.store, campaign, title)
+    await operations.delete(collector.store, campaign, await _title(request))
     collector.forget(campaign)
     await collector.store.write(partial(forget_about, campaign=campaign))
     return to("/")
+
+
+async def _title(request: AnyRequest) -> str:
+    return str((await request.form()).get("title", ""))
