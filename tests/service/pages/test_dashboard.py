@@ -44,9 +44,9 @@ def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
 
 def test_a_part_that_has_not_changed_is_not_sent_again(admin: Visitor) -> None:
     campaign = admin.create_by_form()
-    assert admin.open(f"/c/{campaign}/live?seen=first-0").status_code == 204
+    assert admin.open(f"/c/{campaign}/live?seen=first-0-0").status_code == 204
     answer(admin, campaign, 1)
-    assert admin.open(f"/c/{campaign}/live?seen=first-0").status_code == 200
+    assert admin.open(f"/c/{campaign}/live?seen=first-0-0").status_code == 200
 
 
 def test_exports_hold_what_the_page_shows(admin: Visitor) -> None:

@@ -19,8 +19,7 @@ from privtally.service.collector import Collector, TheCollector
 from privtally.service.pages.learned import likenesses
 from privtally.service.pages.rendering import page
 from privtally.service.pages.sessions import require_session
-from privtally.service.pages.setup import AnyRequest, TheSetup
-from privtally.service.pages.survey import found_so_far
+from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
 from privtally.store.surveys import Survey, every
 
 MOST_PAIRS, MOST_PAIR_LABELS = 10, 12
@@ -57,11 +56,6 @@ class Standing:
         """How many more people the open round waits for."""
         return max((self.hoped or 0) - self.totals[-1], 0)
 
-    @property
-    def seen(self) -> str:
-        """What changes whenever the page does."""
-        return "-".join(map(str, (self.state, *self.totals)))
-
 
 async def standing(collector: Collector, survey: Survey) -> Standing:
     """Where a survey stands now."""
@@ -86,18 +80,18 @@ async def campaign_page(
     """One survey."""
     survey = await collector.survey(campaign)
     link = f"{setup.base(request)}/s/{survey.id}"
-    return page(request, "campaign.html", **await _values(collector, survey), link=link, code=_code(link))
+    return page(request, "campaign.html", **await _values(collector, setup, survey), link=link, code=_code(link))
 
 
 @get("/c/{campaign:str}/live", guards=[require_session])
 async def live_part(
-    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, seen: FromQuery[str]
+    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup, seen: FromQuery[str]
 ) -> Response[Any]:
     """The numbers of a survey, if they have changed since they were seen."""
-    survey = await collector.survey(campaign)
-    if (await standing(collector, survey)).seen == seen:
+    values = await _values(collector, setup, await collector.survey(campaign))
+    if values["seen"] == seen:
         return Response(None, status_code=HTTPStatus.NO_CONTENT)
-    return page(request, "live.html", **await _values(collector, survey))
+    return page(request, "live.html", **values)
 
 
 @get("/c/{campaign:str}/together", guards=[require_session])
@@ -114,12 +108,15 @@ async def together_page(campaign: FromPath[str], request: AnyRequest, collector:
     return page(request, "together.html", survey=survey, tables=few[:MOST_PAIRS], left_out=left_out)
 
 
-async def _values(collector: Collector, survey: Survey) -> dict[str, Any]:
+async def _values(collector: Collector, setup: Setup, survey: Survey) -> dict[str, Any]:
+    now, found = await standing(collector, survey), await setup.estimates.so_far(collector, survey)
     return {
         "survey": survey,
-        "now": await standing(collector, survey),
-        "found": await found_so_far(collector, survey),
+        "now": now,
+        "found": found,
         "likenesses": likenesses(survey.plans[-1]),
+        # What changes whenever the page does.
+        "seen": "-".join(map(str, (now.state, *now.totals, 0 if found is None else found.reports))),
     }
 
 

@@ -12,6 +12,9 @@ from privtally.schema import NO_ANSWER
 MOST_ROWS = 24
 """Of a question with more answers, the most frequent ones are shown."""
 
+SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+MOST_DIGITS = 3
+
 
 @dataclass(frozen=True)
 class Row:
@@ -34,6 +37,17 @@ class Panel:
     skipped: Row | None
     """Those who would rather not say; the other rows are then among those who said."""
     mean: Located | None
+
+    @property
+    def scale(self) -> float:
+        """The share at which bars end: as little as holds all intervals."""
+        return next(end for end in SCALES if end >= max(row.high for row in self.rows))
+
+    @property
+    def digits(self) -> int:
+        """With how many decimals percentages are written, so that no interval looks like a certainty."""
+        width = 100 * min(row.high - row.low for row in self.rows)
+        return next((digits for digits in range(MOST_DIGITS) if width >= 10.0**-digits), MOST_DIGITS)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What pages are given by whoever starts the service."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +10,7 @@ from litestar.di import NamedDependency
 
 from privtally.names import MechanismName
 from privtally.schema import Schema
+from privtally.service.pages.estimates import Estimates
 
 AnyRequest = Request[Any, Any, Any]
 
@@ -30,10 +31,11 @@ Advise = Callable[[Schema, float, int], Advice]
 
 @dataclass(frozen=True)
 class Setup:
-    """Who gives advice, and where the service is reached if not where a request says."""
+    """Who gives advice, where the service is reached if not where a request says, and the estimates that pages show."""
 
     advise: Advise
     public_url: str | None = None
+    estimates: Estimates = field(default_factory=Estimates)
 
     def base(self, request: AnyRequest) -> str:
         """The address that links to surveys start with."""

@@ -3,21 +3,19 @@
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, exp
-from typing import Any
 
 from litestar import Response, get
 from litestar.params import FromPath
 
-from privtally.errors import EstimateError, UnknownCampaignError
+from privtally.errors import UnknownCampaignError
 from privtally.schema import Attribute
-from privtally.service.collector import Collector, TheCollector
+from privtally.service import operations
+from privtally.service.collector import TheCollector
 from privtally.service.pages.about import read_about
-from privtally.service.pages.panels import panels_of
 from privtally.service.pages.promise import Promise, promise_of
 from privtally.service.pages.rendering import page
-from privtally.service.pages.setup import AnyRequest
+from privtally.service.pages.setup import AnyRequest, TheSetup
 from privtally.service.pages.words import Words, words_for
-from privtally.store.surveys import Survey
 
 MOST_BUTTONS = 12
 """Up to so many answers have a button each; more are searched in a list."""
@@ -82,20 +80,16 @@ async def survey_page(campaign: FromPath[str], request: AnyRequest, collector: T
 
 
 @get("/s/{campaign:str}/totals")
-async def totals_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+async def totals_page(
+    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
+) -> Response[str]:
     """The estimated totals, for everybody, if the operator publishes them."""
     survey = await collector.survey(campaign)
     if not survey.options.published:
         raise UnknownCampaignError("the totals of this survey are not public")
-    return page(request, "totals.html", survey=survey, found=await found_so_far(collector, survey))
-
-
-async def found_so_far(collector: Collector, survey: Survey) -> Any:
-    """The panels of an estimate; None where there is nothing to estimate from."""
-    try:
-        return panels_of(await collector.estimate(survey, "pooled"))
-    except EstimateError:
-        return None
+    people = sum(await operations.totals(collector.store, survey))
+    found = await setup.estimates.so_far(collector, survey)
+    return page(request, "totals.html", survey=survey, people=people, found=found)
 
 
 def true_words(promise: Promise, words: Words) -> str:
