@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect
 
 from tests.service.site import Site
 
@@ -24,11 +24,14 @@ T = TypeVar("T")
 
 CHROMIUM = os.environ.get("PRIVTALLY_CHROMIUM") or shutil.which("chromium")
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+PATIENCE = 30_000
+"""Milliseconds until what should have happened is missed."""
 FOREIGN_HOST = "survey.example"
 """A name for this machine that browsers do not trust without TLS."""
 
 
 def launch(playwright: Playwright) -> Browser:
+    expect.set_options(timeout=PATIENCE)
     options = ["--no-sandbox", f"--host-resolver-rules=MAP {FOREIGN_HOST} 127.0.0.1"]
     return playwright.chromium.launch(executable_path=CHROMIUM, args=options)
 
@@ -43,7 +46,7 @@ class Window:
     posted: list[str] = field(default_factory=list)
 
     def watch(self) -> None:
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         self.page.on("dialog", lambda dialog: self.faults.append(dialog.message))

@@ -47,6 +47,7 @@ def test_somebody_writes_a_survey_and_somebody_else_answers_it(service: Running)
     with service.window(viewport=DESKTOP) as operator, service.window() as person:
         page = operator.log_in(service.token)
         page.get_by_role("link", name="sample").click()
+        page.wait_for_load_state()
         before = page.inner_text("#advice")
         page.fill("#people", "4000")
         expect(page.locator("#advice")).not_to_have_text(before)
