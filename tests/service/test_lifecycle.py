@@ -126,4 +126,8 @@ def test_health_and_metrics(site: Site, campaign: str) -> None:
     text = site.client.get("/metrics", headers=site.admin).text
     assert 'privtally_reports_total{outcome="accepted"} 7.0' in text
     document = json.loads(site.client.get("/schema/openapi.json").content)
-    assert "/v1/campaigns/{campaign}/reports" in document["paths"]
+    sending = document["paths"]["/v1/campaigns/{campaign}/reports"]["post"]
+    assert set(sending["requestBody"]["content"]) == {"application/json", "application/x-ndjson"}
+    for path in document["paths"].values():
+        for operation in path.values():
+            assert "$ref" not in json.dumps(operation.get("requestBody"))

@@ -13,6 +13,15 @@ from privtally.exact import wire
 from privtally.service import operations
 from privtally.service.admin import require_admin
 from privtally.service.collector import TheCollector
+from privtally.service.describing import (
+    NOT_CHANGED,
+    Advance,
+    TakesAdvance,
+    TakesCampaign,
+    document,
+    documents,
+    refusals,
+)
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import ProblemError
 from privtally.service.receiving import TOKEN_HEADER
@@ -23,32 +32,39 @@ from privtally.store.surveys import every
 _TO_READ = {"Cache-Control": "no-cache"}
 
 
-class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which plan's phase is to end; asked again, the same plan follows."""
-
-    plan: str
-
-
-@post("/v1/campaigns", guards=[require_admin], summary="Start a campaign")
+@post(
+    "/v1/campaigns",
+    guards=[require_admin],
+    operation_class=TakesCampaign,
+    responses=refusals(401, 413, 415),
+    summary="Start a campaign",
+)
 async def create(request: Request[Any, Any, Any], collector: TheCollector) -> CampaignView:
     """Start a campaign with a first plan of its own; it is open from now on."""
     new = await _body(request, NewCampaign)
     return await view(collector.store, await operations.create(collector.store, new))
 
 
-@get("/v1/campaigns", guards=[require_admin], summary="List all campaigns")
+@get("/v1/campaigns", guards=[require_admin], responses=refusals(401), summary="List all campaigns")
 async def list_all(collector: TheCollector) -> list[CampaignView]:
     """All campaigns, the newest first."""
     return [await view(collector.store, survey) for survey in await collector.store.read(every)]
 
 
-@get("/v1/campaigns/{campaign:str}", guards=[require_admin], summary="Show a campaign")
+@get("/v1/campaigns/{campaign:str}", guards=[require_admin], responses=refusals(401, 404), summary="Show a campaign")
 async def show(campaign: FromPath[str], collector: TheCollector) -> CampaignView:
     """A campaign with its phases."""
     return await view(collector.store, await collector.survey(campaign))
 
 
-@post("/v1/campaigns/{campaign:str}/advance", guards=[require_admin], status_code=HTTPStatus.OK, summary="Next phase")
+@post(
+    "/v1/campaigns/{campaign:str}/advance",
+    guards=[require_admin],
+    operation_class=TakesAdvance,
+    responses=document("The plan that follows.") | refusals(401, 404, 409, 413, 415),
+    status_code=HTTPStatus.OK,
+    summary="Learn, and open the next phase",
+)
 async def advance(campaign: FromPath[str], request: Request[Any, Any, Any], collector: TheCollector) -> Response[bytes]:
     """End the phase of the plan that the body names, learn, and open the next; gives the plan that follows."""
     wanted = await _body(request, Advance)
@@ -56,26 +72,46 @@ async def advance(campaign: FromPath[str], request: Request[Any, Any, Any], coll
     return _document(plan.dump(), plan.digest)
 
 
-@post("/v1/campaigns/{campaign:str}/close", guards=[require_admin], status_code=HTTPStatus.OK, summary="Close")
+@post(
+    "/v1/campaigns/{campaign:str}/close",
+    guards=[require_admin],
+    responses=refusals(401, 404),
+    status_code=HTTPStatus.OK,
+    summary="Take no more reports",
+)
 async def close(campaign: FromPath[str], collector: TheCollector) -> CampaignView:
     """Take no more reports. Closing again changes nothing."""
     return await view(collector.store, await operations.close(collector.store, campaign))
 
 
-@delete("/v1/campaigns/{campaign:str}", guards=[require_admin], summary="Delete a closed campaign")
+@delete(
+    "/v1/campaigns/{campaign:str}",
+    guards=[require_admin],
+    responses=refusals(401, 404, 409),
+    summary="Delete a closed campaign",
+)
 async def remove(campaign: FromPath[str], title: FromQuery[str], collector: TheCollector) -> None:
     """Delete a closed campaign with all its reports; its title confirms it."""
     await operations.delete(collector.store, campaign, title)
     collector.forget(campaign)
 
 
-@delete("/v1/campaigns/{campaign:str}/reports", guards=[require_admin], summary="Delete the reports, keep the totals")
+@delete(
+    "/v1/campaigns/{campaign:str}/reports",
+    guards=[require_admin],
+    responses=refusals(401, 404, 409),
+    summary="Delete the reports, keep the totals",
+)
 async def remove_reports(campaign: FromPath[str], title: FromQuery[str], collector: TheCollector) -> None:
     """Delete all reports of a closed campaign; its title confirms it. Counts and estimates stay, backups too."""
     await operations.delete_reports(collector.store, campaign, title)
 
 
-@get("/v1/campaigns/{campaign:str}/plan", summary="The plan to answer")
+@get(
+    "/v1/campaigns/{campaign:str}/plan",
+    responses=document("A plan.") | {304: NOT_CHANGED} | refusals(403, 404, 409),
+    summary="The plan to answer",
+)
 async def plan(
     campaign: FromPath[str],
     collector: TheCollector,
@@ -97,7 +133,11 @@ async def plan(
     return _document(published.dump(), published.digest, known)
 
 
-@get("/v1/campaigns/{campaign:str}/plans", summary="Every plan that was ever published")
+@get(
+    "/v1/campaigns/{campaign:str}/plans",
+    responses=documents("All plans, the first one first.") | refusals(404),
+    summary="Every plan that was ever published",
+)
 async def plans(campaign: FromPath[str], collector: TheCollector) -> Response[bytes]:
     """All plans of the campaign, the first one first, so that anybody can compare."""
     survey = await collector.survey(campaign)

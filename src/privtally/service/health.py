@@ -5,7 +5,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from privtally.service.admin import require_admin
 from privtally.service.collector import TheCollector
+from privtally.service.describing import refusals
 from privtally.store.session import Session
+
+_TEXT = CONTENT_TYPE_LATEST.partition("; charset")[0]  # the framework adds it
 
 
 @get("/livez", summary="Whether the process runs", media_type="text/plain")
@@ -14,7 +17,7 @@ async def livez() -> str:
     return "alive\n"
 
 
-@get("/readyz", summary="Whether the service can take reports", media_type="text/plain")
+@get("/readyz", responses=refusals(), summary="Whether the service can take reports", media_type="text/plain")
 async def readyz(collector: TheCollector) -> str:
     """Answers once the store does; otherwise 503."""
 
@@ -25,7 +28,7 @@ async def readyz(collector: TheCollector) -> str:
     return "ready\n"
 
 
-@get("/metrics", guards=[require_admin], summary="Numbers for Prometheus")
+@get("/metrics", guards=[require_admin], media_type=_TEXT, responses=refusals(401), summary="Numbers for Prometheus")
 async def metrics(collector: TheCollector) -> Response[bytes]:
     """Reports by what became of them, and how many wait."""
-    return Response(generate_latest(collector.registry), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(collector.registry), media_type=_TEXT)

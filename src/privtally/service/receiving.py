@@ -11,6 +11,7 @@ from litestar.params import FromPath
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import ReportError
 from privtally.service.collector import TheCollector
+from privtally.service.describing import MANY, ONE, TakesReports, refusals
 from privtally.service.problems import ProblemError
 from privtally.service.tokens import hashed, phase_of
 from privtally.store.accept import Arrival, Outcome, Refusal
@@ -20,7 +21,6 @@ from privtally.store.surveys import Survey
 
 MOST_REPORTS = 1_000
 TOKEN_HEADER = "privtally-token"  # noqa: S105  # the name of a header
-ONE, MANY = "application/json", "application/x-ndjson"
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -38,7 +38,13 @@ class Receipt(msgspec.Struct, frozen=True):
     refused: list[Refused]
 
 
-@post("/v1/campaigns/{campaign:str}/reports", status_code=HTTPStatus.OK, summary="Send one report or many")
+@post(
+    "/v1/campaigns/{campaign:str}/reports",
+    operation_class=TakesReports,
+    responses=refusals(404, 413, 415),
+    status_code=HTTPStatus.OK,
+    summary="Send one report or many",
+)
 async def receive(campaign: FromPath[str], request: Request[Any, Any, Any], collector: TheCollector) -> Receipt:
     """Store a report (JSON), or up to 1,000 (NDJSON). The answer comes once they are on disk."""
     lines = await _lines(request)

@@ -10,10 +10,15 @@ from privtally.names import Method
 from privtally.service import exports, operations
 from privtally.service.admin import check_admin, require_admin
 from privtally.service.collector import TheCollector
+from privtally.service.describing import document, refusals
 from privtally.service.views import PhaseView, view
 
 
-@get("/v1/campaigns/{campaign:str}/estimates", summary="How frequent every answer is")
+@get(
+    "/v1/campaigns/{campaign:str}/estimates",
+    responses=document("An estimate.") | refusals(401, 404, 409),
+    summary="How frequent every answer is",
+)
 async def estimates(
     campaign: FromPath[str],
     request: Request[Any, Any, Any],
@@ -28,14 +33,24 @@ async def estimates(
     return Response(found.dump(), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
-@get("/v1/campaigns/{campaign:str}/counters", guards=[require_admin], summary="How many reports there are")
+@get(
+    "/v1/campaigns/{campaign:str}/counters",
+    guards=[require_admin],
+    responses=refusals(401, 404),
+    summary="How many reports there are",
+)
 async def counters(campaign: FromPath[str], collector: TheCollector) -> list[PhaseView]:
     """The number of reports of every phase."""
     survey = await operations.find(collector.store, campaign)
     return (await view(collector.store, survey)).phases
 
 
-@get("/v1/campaigns/{campaign:str}/export", guards=[require_admin], summary="Take everything away")
+@get(
+    "/v1/campaigns/{campaign:str}/export",
+    guards=[require_admin],
+    responses=refusals(401, 404, 409),
+    summary="Take everything away",
+)
 async def export(
     campaign: FromPath[str],
     collector: TheCollector,
