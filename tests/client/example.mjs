@@ -18,7 +18,8 @@ const globals = {
 		return new Response(JSON.stringify(answer ?? {}), { status: method === "GET" || works ? 200 : 503 });
 	},
 };
-for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, configurable: true });
+for (const [name, value] of Object.entries(globals))
+	Object.defineProperty(globalThis, name, { value, configurable: true });
 
 const { send } = await import("./example.js");
 await assert.rejects(send({ q0: "a1", q1: "a2" }));

@@ -96,11 +96,12 @@ def _instead(document: dict[str, Any], place: Place) -> Iterator[Any]:
 
 
 def _places(value: Any, place: Place) -> Iterator[Place]:
-    """Every place of a document, except those that only say how bins are called: the client reads their edges."""
+    """Every place of a document, except what changes no draw: how bins are called, and where the plan came from."""
     if place:
         yield place
     if isinstance(value, dict):
-        for name in value.keys() - ({"bins", "labels"} if "bins" in value else set()):
+        unread = {"groups", "learned"} | ({"bins", "labels"} if "bins" in value else set())
+        for name in sorted(value.keys() - unread):
             yield from _places(value[name], (*place, name))
     if isinstance(value, list):
         for number in range(min(len(value), 3)):

@@ -1,16 +1,16 @@
 /**
- * privtally in the browser: answers become a private report before anything leaves the page. Plans have the same digests
- * and weights as in Python, and the same random bytes give the same report. No float takes part in a draw.
+ * privtally in the browser: answers become a private report before anything leaves the page. Digests, weights and, from
+ * the same random bytes, reports are those of the Python library. No float takes part in a draw.
  */
 
-/** Any refusal, in one sentence that never quotes an answer: of a plan, of a plan's campaign, of answers. */
+/** Any refusal, in one sentence that never quotes an answer. */
 export class PrivtallyError extends Error {}
 export class PlanError extends PrivtallyError {}
 export class CampaignError extends PrivtallyError {}
 export class RecordError extends PrivtallyError {}
 
 const WORD = 1n << 64n; // how many words of randomness there are
-const UNIT = 2 ** 32; // probabilities in a plan are whole multiples of one part in this many
+const UNIT = 2 ** 32; // probabilities in plans are multiples of 1 / UNIT
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 const MAX_LABELS = 65_536;
 const MOST_BRANCHES = 100_000;
@@ -49,7 +49,7 @@ const refuse = where => {
 	throw new PlanError(`the plan is refused: '${where}' is not as it must be`);
 };
 
-/** Refuse a value without the form: a test, a list [form], or an object of forms by name, those with "?" optional. */
+/** Refuse a value that has not the form: a test, a list [form], or forms by name, those with "?" optional. */
 function check(form, value, where) {
 	if (typeof form === "function") return form(value, where) || refuse(where);
 	if (Array.isArray(form)) {
@@ -86,9 +86,9 @@ const yes = oneOf(true); // a flag that is not set is absent
 const ATTRIBUTE = {
 	name: visible,
 	labels: [visible],
+	"bins?": [number(-MAX_INTEGER, MAX_INTEGER)],
 	"optional?": yes,
 	"ordered?": yes,
-	"bins?": [number(-MAX_INTEGER, MAX_INTEGER)],
 	"decimals?": yes,
 	"clamp?": yes,
 };
@@ -104,30 +104,29 @@ function attribute(value, where) {
 }
 
 /**
- * The codes of answers: labels, or numbers where there are bins; missing, blank or null where an attribute is optional.
+ * Answers as codes: labels, or numbers where there are bins; missing, blank or null skips an optional attribute.
  * @param {object} schema of a plan
- * @param {Object<string, string | number | null>} answers by the attributes' names
+ * @param {Object<string, string | number | null>} answers by name
  * @returns {number[]}
  */
 export function encode(schema, answers) {
 	const given = new Map(Object.entries(answers ?? {}));
-	return schema.attributes.map(own => codeOf(own, given.get(own.name)));
+	return schema.attributes.map(own => {
+		const code = codeOf(own, given.get(own.name) ?? "");
+		if (code < 0) throw new RecordError(`the answer to '${own.name}' is missing or does not fit`);
+		return code;
+	});
 }
 
-function codeOf({ name, labels, optional, bins, decimals, clamp }, answer) {
-	const wrong = fault => new RecordError(`the answer to '${name}' ${fault}`);
+/** The code of an answer, or -1. */
+function codeOf({ labels, optional, bins, decimals, clamp }, answer) {
 	const text = typeof answer === "string" ? answer.normalize("NFC") : null;
-	const blank = answer === null || answer === undefined || text?.trim() === "";
-	if (blank && !optional) throw wrong("is missing");
-	if (blank || (optional && text === NO_ANSWER)) return labels.length - 1;
-	if (!bins) {
-		if (!labels.includes(text)) throw wrong("is none of its labels");
-		return labels.indexOf(text);
-	}
-	const stated = text === null ? typeof answer === "number" : (decimals ? DECIMAL : WHOLE).test(text.trim());
-	const value = stated ? Number(answer) : NaN;
-	if (!(decimals ? Number.isFinite(value) : Number.isInteger(value))) throw wrong(`is not a ${decimals ? "" : "whole "}number`);
-	if (!clamp && (value < bins[0] || value > bins.at(-1))) throw wrong("is outside its range");
+	if (optional && (text === NO_ANSWER || text?.trim() === "")) return labels.length - 1;
+	if (!bins) return labels.indexOf(text);
+	const form = decimals ? DECIMAL : WHOLE;
+	const value = typeof answer === "number" || (text && form.test(text.trim())) ? Number(answer) : NaN;
+	const inside = clamp || (value >= bins[0] && value <= bins.at(-1));
+	if (!inside || !(decimals ? Number.isFinite(value) : Number.isInteger(value))) return -1;
 	const reached = bins.filter(edge => edge <= value).length;
 	return Math.min(Math.max(reached - 1, 0), bins.length - 2);
 }
@@ -141,7 +140,7 @@ function fraction(value, shares) {
 	return [BigInt(value), bottom];
 }
 
-/** floor(f(e^power)) for a monotone f, floor(f(a/b)) being `floor(a, b)`, from partial sums of the series, total/unit. */
+/** floor(f(e^power)) for a monotone f with floor(f(a/b)) = `floor(a, b)`, from partial sums, total/unit. */
 function floorOf(floor, [top, bottom]) {
 	let [total, term, unit] = [1n, 1n, 1n];
 	for (let index = 1n; ; index += 1n) {
@@ -149,7 +148,7 @@ function floorOf(floor, [top, bottom]) {
 		total *= bottom * index;
 		unit *= bottom * index;
 		const found = floor(total, unit);
-		// From here on terms fall by half or more, so that the rest is at most twice the next term.
+		// Terms fall by half or more now: the rest is at most twice the next term.
 		if (index * bottom >= 2n * top && found === floor(total + 2n * term, unit)) return found;
 		total += term;
 	}
@@ -164,9 +163,9 @@ function weights(budget, inside, outputs) {
 	return { same, other, total: within * same + beyond * other };
 }
 
-// Channels: draw(given, source) is an output code for an input code; a source gives words of 64 random bits
+// Draws (given, source) of an output code for an input code; a source gives words of 64 random bits
 
-/** A uniform number below `total`: so many of the words stand for each number, the others are drawn again. */
+/** A uniform number below `total`; words beyond its largest multiple are drawn again. */
 function below(total, source, words = WORD - 1n) {
 	const fit = words / total;
 	let word = source();
@@ -185,27 +184,34 @@ function keep(size, { same, other, total }) {
 }
 
 /** Every code with the same probability. */
-const uniform = outputs => ({
-	draw: (given, source) => (outputs === 1 ? 0 : Number(below(BigInt(outputs), source, WORD))),
-});
+const uniform = outputs => (given, source) =>
+	outputs === 1 ? 0 : Number(below(BigInt(outputs), source, WORD));
 
 /** A code from the row of the input, or from the only row. */
-const conditional = rows => ({
-	draw(given, source) {
-		const row = rows[rows.length > 1 ? given : 0];
-		const point = Number(source() >> 32n);
-		let code = 0;
-		for (let end = row[0] * UNIT; point >= end; end += row[code] * UNIT) code += 1;
-		return code;
-	},
-});
+const conditional = rows => (given, source) => {
+	const row = rows[rows.length > 1 ? given : 0];
+	const point = Number(source() >> 32n);
+	let code = 0;
+	for (let end = row[0] * UNIT; point >= end; end += row[code] * UNIT) code += 1;
+	return code;
+};
+
+/** Copies the input with the given probability, else takes one of the remaining codes. */
+const copying = (probability, size) => {
+	const [unit, copies] = [BigInt(UNIT), BigInt(probability * UNIT)];
+	return keep(size, { other: unit - copies, total: unit * BigInt(size - 1) }).draw;
+};
+
+/** A draw of labels as one of the codes of an asked channel. */
+const asCodes = (label, asked) => (given, source) => asked.represent(label(given, source), source);
 
 // Points of a projective space are vectors modulo `order` whose first non-zero coordinate is 1
 
 const power = (base, times) => (times ? base * power(base, times - 1) : 1);
 const points = (order, dimension) => (power(order, dimension) - 1) / (order - 1);
 const isPrime = order => ![...Array(order).keys()].some(factor => factor > 1 && order % factor === 0);
-const digits = (value, order, count) => (count ? [...digits(Math.floor(value / order), order, count - 1), value % order] : []);
+const digits = (value, order, count) =>
+	count ? [...digits(Math.floor(value / order), order, count - 1), value % order] : [];
 
 function vectorOf(point, order, dimension) {
 	const width = power(order, dimension - 1);
@@ -220,13 +226,13 @@ function pointOf([first, ...rest], order) {
 	return rest.reduce((point, value) => point * order + ((value * inverse) % order), 0);
 }
 
-/** Codes are points; those of a label's hyperplane have the weight `same`, all others the weight `other`. */
+/** Codes are points; those of a label's hyperplane have the weight `same`, the others `other`. */
 function projective(budget, size, { order, dimension }) {
 	const [outputs, inside] = [points(order, dimension), points(order, dimension - 1)];
 	if (power(order, dimension) > MOST_VECTORS || !isPrime(order) || size > outputs) refuse("channels");
 	const { same, other, total } = weights(budget, inside, outputs);
 	const end = BigInt(inside) * same;
-	// The code at a place among those of the label's hyperplane (outside = 0), or among the others (outside = 1).
+	// The code at a place among those of the label's hyperplane, or among the others (outside = 1).
 	const codeAt = (label, place, outside) => {
 		const own = vectorOf(label, order, dimension);
 		const vector = (outside ? digits : vectorOf)(place, order, dimension - 1);
@@ -240,7 +246,7 @@ function projective(budget, size, { order, dimension }) {
 		const word = below(total, source);
 		return word < end ? codeAt(given, Number(word / same), 0) : codeAt(given, Number((word - end) / other), 1);
 	};
-	const represent = (given, source) => codeAt(given, uniform(inside).draw(given, source), 0);
+	const represent = (given, source) => codeAt(given, uniform(inside)(given, source), 0);
 	return { inputs: size, outputs, same, other, draw, represent };
 }
 
@@ -250,25 +256,23 @@ const CHANNELS = {
 	pg: { fields: { order: integer(2, 406), dimension: integer(3, 26) }, channel: projective },
 };
 
-// Fills: codes of attributes that are not asked, from the private codes of the pivots alone
+// Fills
 
 const probability = value => number(0, 1)(value) && Number.isInteger(value * UNIT);
 const rows = [[probability]];
 const isLaw = (row, size) => row.length === size && row.reduce((sum, value) => sum + value) === 1;
 
 /**
- * Fills by kind: the `fields` that a plan states, whether they suit attributes with the channels `asked`, and the
- * channel from the private codes of a branch's pivots, as one number, to another attribute's code.
+ * Fills by kind: the fields that a plan states, whether they suit the channels `asked`, and the draw of a code that is
+ * not asked from the private codes of a branch's pivots, given as one number, and nothing else.
  */
 const FILLS = {
-	uniform: { channel: (fill, branch, other, asked) => uniform(asked[other].outputs) },
+	uniform: { draw: (fill, branch, other, asked) => uniform(asked[other].outputs) },
 	row: {
 		fields: { rows },
-		suits: (fill, asked) => fill.rows.length === asked.length && fill.rows.every((row, own) => isLaw(row, asked[own].inputs)),
-		channel: (fill, branch, other, asked) => {
-			const labels = conditional([fill.rows[other]]);
-			return { draw: (given, source) => asked[other].represent(labels.draw(given, source), source) };
-		},
+		suits: (fill, asked) =>
+			fill.rows.length === asked.length && fill.rows.every((row, own) => isLaw(row, asked[own].inputs)),
+		draw: (fill, branch, other, asked) => asCodes(conditional([fill.rows[other]]), asked[other]),
 	},
 	copy: {
 		fields: { probability: rows },
@@ -277,11 +281,7 @@ const FILLS = {
 			asked.every(own => own.inputs === asked[0].inputs && own.same === asked[0].same) &&
 			fill.probability.length === asked.length &&
 			fill.probability.every((row, own) => row.length === asked.length && row[own] === 1),
-		channel: (fill, [pivot], other, asked) => {
-			const [unit, rest] = [BigInt(UNIT), BigInt(asked[other].outputs - 1)];
-			const copies = BigInt(fill.probability[pivot][other] * UNIT);
-			return keep(asked[other].outputs, { other: unit - copies, total: unit * rest });
-		},
+		draw: (fill, [pivot], other, asked) => copying(fill.probability[pivot][other], asked[other].outputs),
 	},
 	table: {
 		fields: { tables: [{ pivots: [integer()], other: integer(), rows }] },
@@ -295,10 +295,10 @@ const FILLS = {
 				fill.tables.every(({ other, rows }) => rows.every(row => isLaw(row, asked[other].inputs)))
 			);
 		},
-		channel: (fill, branch, other) =>
+		draw: (fill, branch, other) =>
 			conditional(fill.tables.find(table => table.other === other && `${table.pivots}` === `${branch}`).rows),
 	},
-	silent: { channel: () => ({ draw: () => null }) },
+	silent: { draw: () => () => null },
 };
 
 // Parts and branches
@@ -313,20 +313,21 @@ function combinations(places, size) {
 	return firsts.flatMap((own, at) => combinations(places.slice(at + 1), size - 1).map(rest => [own, ...rest]));
 }
 
-/** A part with its branches and channels, whose weights are computed here. */
+/** A part with its branches and channels. */
 function buildPart({ attributes, pivots, channels, fill }, sizes, budget) {
 	const count = attributes.length;
 	if (channels.length !== count || pivots > count || comb(count, pivots) > MOST_BRANCHES || !fill !== (pivots === count))
 		refuse("parts");
 	const asked = channels.map((own, place) => CHANNELS[own.kind].channel(budget, sizes[attributes[place]], own));
 	const branches = combinations([...asked.keys()], pivots);
-	if (FILLS[fill?.kind]?.suits?.(fill, asked, branches) === false) refuse("fill");
+	const { suits = () => true } = FILLS[fill?.kind] ?? {};
+	if (!suits(fill, asked, branches)) refuse("fill");
 	return { attributes, asked, branches, fill };
 }
 
 /** One sub-report for a record's codes, written into `report`. */
 function drawPart({ attributes, asked, branches, fill }, codes, report, source) {
-	const branch = branches[uniform(branches.length).draw(0, source)];
+	const branch = branches[uniform(branches.length)(0, source)];
 	let given = 0;
 	for (const own of branch) {
 		const code = asked[own].draw(codes[attributes[own]], source);
@@ -334,12 +335,13 @@ function drawPart({ attributes, asked, branches, fill }, codes, report, source) 
 		given = given * asked[own].outputs + code;
 	}
 	for (const other of others(asked, branch))
-		report[attributes[other]] = FILLS[fill.kind].channel(fill, branch, other, asked).draw(given, source);
+		report[attributes[other]] = FILLS[fill.kind].draw(fill, branch, other, asked)(given, source);
 }
 
 // Plans and reports
 
 const DIGEST = text(/^[0-9a-f]{64}$/);
+const unread = value => Object(value) === value; // where a plan came from is hashed, and changes no draw
 const PLAN = {
 	format: oneOf("privtally.plan/1"),
 	digest: DIGEST,
@@ -349,35 +351,31 @@ const PLAN = {
 	phase: integer(1, 1_000),
 	answers: integer(1, 1_000),
 	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "fill?": tagged(FILLS) }],
-	"groups?": [[integer()]],
 	"nonce?": text(/^[0-9a-f]{32}$/),
 	"campaign?": DIGEST,
-	"learned?": {
-		history: [{ plan: DIGEST, counts: DIGEST, reports: integer(1) }],
-		rule: oneOf(null, "robust", "proposition", "published"),
-		people: value => value === null || integer(1)(value),
-		"pivot_guess?": number(Number.MIN_VALUE, 1),
-	},
+	"groups?": unread,
+	"learned?": unread,
 };
 
-function checkWhole({ schema, phase, parts, nonce, campaign, learned }) {
-	const [names, first] = [schema.attributes.map(own => own.name), phase === 1];
+function checkWhole({ schema, phase, parts, nonce, campaign }) {
+	const names = schema.attributes.map(own => own.name);
 	if (new Set(names).size < names.length) refuse("schema");
-	if (!nonce === first || !campaign !== first || !learned !== first) refuse("phase");
+	if (!nonce === (phase === 1) || !campaign === phase > 1) refuse("phase");
 	const stated = parts.flatMap(part => part.attributes).sort((one, two) => one - two);
 	if (`${stated}` !== `${[...names.keys()]}`) refuse("parts");
 }
 
 /**
- * Read a plan strictly: what is unknown, of a wrong type or other than its digest says is refused.
- * @param {string} text the document
- * @returns {Promise<object>} its fields, `campaignId`, and `sampler`: the parts, with the channels of attributes, `asked`
+ * Read a plan strictly. The result has its fields, `campaignId`, and as `sampler` the parts with channels (`asked`).
+ * @param {string} text
+ * @returns {Promise<object>}
  */
 export async function loadPlan(text) {
 	const plan = parse(text);
 	check(PLAN, plan, "plan");
 	const { digest: claimed, ...content } = plan;
-	if (claimed !== (await digest(content))) throw new PlanError("the plan was edited: its content does not match its digest");
+	if (claimed !== (await digest(content)))
+		throw new PlanError("the plan was edited: its content does not match its digest");
 	checkWhole(plan);
 	const sizes = plan.schema.attributes.map(own => own.labels.length);
 	const budget = part => fraction(plan.epsilon, plan.parts.length * part.pivots);
@@ -388,22 +386,20 @@ export async function loadPlan(text) {
 /**
  * Refuse a plan that is not of the campaign that a link pins, so that nobody gets a plan of their own.
  * @param {string} pinned the digest of the first plan
- * @param {object} first the campaign's first plan
+ * @param {object} first
  * @param {object} plan the one to answer
  */
 export function checkCampaign(pinned, first, plan) {
-	if (first.digest !== pinned || first.phase !== 1) throw new CampaignError("the first plan is not the pinned one");
-	if (plan.campaignId !== pinned) throw new CampaignError("the plan belongs to another campaign");
-	for (const name of ["schema", "epsilon", "mechanism", "answers"])
-		if (canonical([plan[name]]) !== canonical([first[name]]))
-			throw new CampaignError(`the plan has another '${name}' than the first one`);
+	const agree = name => canonical(plan[name]) === canonical(first[name]);
+	const same = ["schema", "epsilon", "mechanism", "answers"].every(agree);
+	if (first.phase !== 1 || first.digest !== pinned || plan.campaignId !== pinned || !same)
+		throw new CampaignError("the plan is not of the pinned campaign, or differs from its first plan");
 }
 
 /**
- * A private report: the line of JSON to keep, to send, and to send again if it got lost. Draw once: a second report
- * gives away more than the plan's epsilon.
+ * A private report, one line of JSON. Draw once and keep it: a second one gives away more than the plan's epsilon.
  * @param {object} plan
- * @param {object} answers as `encode` takes them
+ * @param {object} answers as for `encode`
  * @param {(count: number) => Uint8Array} [randomBytes]
  * @returns {string}
  */
