@@ -99,3 +99,12 @@ def _reports(admin: Visitor, campaign: str) -> list[bytes]:
     from tests.service.site import reports_to
 
     return [report.dump() for report in reports_to(admin.plan(campaign), 50)]
+
+
+@pytest.mark.parametrize("path", ["/static/style.css", "/static/htmx.min.js", "/client/privtally.js"])
+def test_files_are_sent_again_only_if_they_changed(visitor: Visitor, path: str) -> None:
+    first = visitor.open(path)
+    assert first.content
+    again = visitor.open(path, **{"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert visitor.open(path, **{"If-None-Match": '"old"'}).content == first.content

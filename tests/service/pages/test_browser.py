@@ -162,6 +162,11 @@ def test_tokens_travel_in_the_fragment_and_are_spent_once(service: Running) -> N
     with service.window() as uninvited:
         expect(uninvited.open(f"/s/{campaign}").locator("#say-token-missing")).to_be_visible()
         uninvited.faults.clear()
+    later = survey(service.site, options={"tokens": True, "phase1_share": 1e-9})
+    (late,) = service.do(issue(service.store, later, 1))
+    with service.window() as person:
+        expect(person.open(f"/s/{later}#{late}").locator("#say-turn-comes-later")).to_be_visible()
+        person.faults.clear()
     for message in ("#done", "#say-token-spent"):
         with service.window() as person:
             page = person.open(f"/s/{campaign}#{token}")

@@ -1,5 +1,7 @@
 """Templates -> responses, with headers that let a page load nothing but the service's own files."""
 
+from functools import cache
+from hashlib import sha256
 from http import HTTPStatus
 from importlib.resources import files
 
@@ -31,11 +33,7 @@ _ENVIRONMENT = Environment(
 )
 _ENVIRONMENT.filters["no_answer"] = lambda label, say: say("survey.not_said") if label == NO_ANSWER else label
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_STATIC = {
-    f"{name}.{kind}": (files(__package__).joinpath("static", f"{name}.{kind}"), _KINDS[kind])
-    for name, kind in (("style", "css"), ("survey", "js"), ("reports", "js"), ("htmx.min", "js"), ("icon", "svg"))
-}
-_CLIENT = files("privtally").joinpath("client", "privtally.js")
+_STATIC = ("style.css", "survey.js", "reports.js", "htmx.min.js", "icon.svg")
 
 
 def page(request: AnyRequest, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response[str]:
@@ -54,15 +52,29 @@ def to(path: str, cookies: list[Cookie] | None = None) -> Redirect:
 
 
 @get("/static/{name:str}")
-async def static(name: FromPath[str]) -> Response[bytes]:
+async def static(name: FromPath[str], request: AnyRequest) -> Response[bytes]:
     """A file that pages use."""
     if name not in _STATIC:
         raise NotFoundException
-    file, kind = _STATIC[name]
-    return Response(file.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
+    return _file(request, "service", "pages", "static", name)
 
 
 @get("/client/privtally.js")
-async def client() -> Response[bytes]:
+async def client(request: AnyRequest) -> Response[bytes]:
     """The module that makes answers private in a browser."""
-    return Response(_CLIENT.read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+    return _file(request, "client", "privtally.js")
+
+
+def _file(request: AnyRequest, *path: str) -> Response[bytes]:
+    """A file of this package, or the word that a browser has it already."""
+    content, tag = _content(*path)
+    headers = {"Cache-Control": "no-cache", "ETag": tag}
+    if request.headers.get("if-none-match") == tag:
+        return Response(b"", status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return Response(content, media_type=_KINDS[path[-1].rpartition(".")[2]], headers=headers)
+
+
+@cache
+def _content(*path: str) -> tuple[bytes, str]:
+    content = files("privtally").joinpath(*path).read_bytes()
+    return content, f'"{sha256(content).hexdigest()}"'

@@ -29,6 +29,7 @@ async function readPlan() {
 	const known = published.some(other => other.digest === plan.digest);
 	const shown = cards.length === plan.schema.attributes.length && cards.every((card, place) => shows(card, plan, place));
 	if (!known || !shown) throw new Refusal("wrong-plan");
+	document.getElementById("digest").textContent = plan.digest;
 	return plan;
 }
 
