@@ -70,7 +70,8 @@ def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
         case _:
             refuse(request, fault)  # logs the defect
             status = HTTPStatus.INTERNAL_SERVER_ERROR
-    sentence = str(fault) if isinstance(fault, PrivtallyError) else None
+    known = isinstance(fault, PrivtallyError) and status is not HTTPStatus.NOT_FOUND
+    sentence = str(fault) if known else None
     response = page(request, "refused.html", status, sentence=sentence)
     response.headers.update(HEADERS)
     return response

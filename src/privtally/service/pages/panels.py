@@ -12,7 +12,8 @@ from privtally.schema import NO_ANSWER
 MOST_ROWS = 24
 """Of a question with more answers, the most frequent ones are shown."""
 
-SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+SCALES = (0.01, 0.02, 0.05, 0.1, 1.0)
+"""Bars end at 100 %, so that questions can be compared, except where all of them would be slivers."""
 MOST_DIGITS = 3
 
 

@@ -31,6 +31,7 @@ _NOT_KEPT = {"Cache-Control": "no-store"}
 _ENVIRONMENT = Environment(
     loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
+_ENVIRONMENT.filters["sentence"] = lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}."
 _ENVIRONMENT.filters["no_answer"] = lambda label, say: say("survey.not_said") if label == NO_ANSWER else label
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = ("style.css", "survey.js", "reports.js", "htmx.min.js", "icon.svg")
