@@ -35,6 +35,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.store
 
 # Kills, power cuts and races in full; `make test` does a little of each.
 reliability: $(READY)

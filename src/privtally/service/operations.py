@@ -1,6 +1,7 @@
 """What an operator does with campaigns, over HTTP or on the command line."""
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ from privtally.collector.estimate import Phase
 from privtally.collector.learn import learn
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
-from privtally.errors import CampaignError, RequestError
+from privtally.errors import CampaignError, RequestError, UnavailableError
 from privtally.exact import wire
 from privtally.names import MechanismName
 from privtally.schema import Schema
@@ -124,10 +125,14 @@ async def delete_reports(store: Store, campaign: str, title: str) -> None:
 
 
 async def rewrite_if_due(store: Store) -> None:
-    """Rewrite tokens and reports in key order after a phase ended, also if the process ended with it."""
-    if await store.read(partial(surveys.setting, name=_REWRITE)) == "yes":
-        await store.rewrite()
-        await store.write(partial(surveys.change_setting, name=_REWRITE, value="no"))
+    """Rewrite tokens and reports in key order after a phase ended, also if the process ended with it.
+
+    Where the store is too busy for it, it stays due: until a phase ends again, or the service starts again.
+    """
+    with suppress(UnavailableError):
+        if await store.read(partial(surveys.setting, name=_REWRITE)) == "yes":
+            await store.rewrite()
+            await store.write(partial(surveys.change_setting, name=_REWRITE, value="no"))
 
 
 async def _confirm(store: Store, campaign: str, title: str) -> None:

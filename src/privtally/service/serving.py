@@ -1,6 +1,7 @@
 """Running the service until it is told to stop, and what it logs: events as JSON, never an address."""
 
 import logging
+import os
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +62,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as fault:
-        raise ServiceError(f"cannot listen on {host}, port {port}: {fault}; choose another --port or --host") from None
+        why = os.strerror(fault.errno) if isinstance(fault, OSError) and fault.errno else "no such port"
+        raise ServiceError(f"cannot listen on {host}, port {port} ({why}); choose another --port or --host") from None
 
 
 def _log_json_lines() -> None:

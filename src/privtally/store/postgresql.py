@@ -14,7 +14,7 @@ from privtally.store.session import Key, StoredReport, Work
 T = TypeVar("T")
 
 CONNECTIONS = 8
-_SECONDS = 30
+_SECONDS, _SECONDS_TO_REWRITE = 30, 3_600
 _LOCK = 0x70726976  # any number that other programs on the database are unlikely to lock
 _PASSING = (
     OSError,
@@ -76,21 +76,25 @@ class PostgresqlStore:
         self._pool = pool
 
     async def read(self, work: Work[T]) -> T:
-        async with self._transaction(isolation="repeatable_read", readonly=True) as session:
-            return await work(session)
+        async with self._transaction(isolation="repeatable_read", readonly=True) as connection:
+            return await work(PostgresqlSession(connection))
 
     async def write(self, work: Work[T]) -> T:
-        async with self._transaction() as session:
-            return await work(session)
+        async with self._transaction() as connection:
+            return await work(PostgresqlSession(connection))
 
     async def rewrite(self) -> None:
-        async with self._transaction() as session:
-            for table, order in (("tokens", "campaign, hash"), ("reports", "plan, id")):
+        async with self._transaction() as connection:
+            # In the order in which reports are accepted, so that nobody waits in a circle.
+            await connection.execute("LOCK TABLE reports, tokens IN ACCESS EXCLUSIVE MODE")
+            for table, order in (("reports", "plan, id"), ("tokens", "campaign, hash")):
                 # Copying gives all rows one transaction's number, which CLUSTER and VACUUM FULL would not.
-                await session.fetch(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-                await session.fetch(f"CREATE TEMP TABLE copy_of_{table} ON COMMIT DROP AS TABLE {table}")
-                await session.fetch(f"TRUNCATE {table}")
-                await session.fetch(f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {order}")  # noqa: S608
+                for statement in (
+                    f"CREATE TEMP TABLE copy_of_{table} ON COMMIT DROP AS TABLE {table}",
+                    f"TRUNCATE {table}",
+                    f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {order}",  # noqa: S608
+                ):
+                    await connection.execute(statement, timeout=_SECONDS_TO_REWRITE)
 
     async def integrity(self) -> str:
         return "ok"  # PostgreSQL looks after its own pages
@@ -102,10 +106,10 @@ class PostgresqlStore:
         await self._pool.close()
 
     @asynccontextmanager
-    async def _transaction(self, **options: Any) -> AsyncIterator[PostgresqlSession]:
+    async def _transaction(self, **options: Any) -> AsyncIterator[Any]:
         try:
             async with self._pool.acquire(timeout=_SECONDS) as connection, connection.transaction(**options):
-                yield PostgresqlSession(connection)
+                yield connection
         except _PASSING as fault:
             raise UnavailableError(f"the database cannot be used now: {type(fault).__name__}") from fault
 

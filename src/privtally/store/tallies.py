@@ -40,8 +40,8 @@ async def counts_of(session: Session, number: int, plan: Plan) -> Counts:
 async def reports_of(session: Session, number: int) -> int:
     """How many reports are stored to a plan with this key."""
     ((counted,),) = await session.fetch("SELECT counted FROM plans WHERE number = $1", number)
-    rows = await session.fetch("SELECT times FROM uncounted WHERE plan = $1", number)
-    return int(counted + sum(times for (times,) in rows))
+    ((others,),) = await session.fetch("SELECT coalesce(sum(times), 0) FROM uncounted WHERE plan = $1", number)
+    return int(counted + others)
 
 
 async def fold(session: Session, number: int, plan: Plan) -> None:
