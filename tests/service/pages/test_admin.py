@@ -84,6 +84,22 @@ def test_every_page_forbids_what_is_not_its_own(admin: Visitor) -> None:
         assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|//(?!testserver)", answer.text), path
 
 
+STRANGE = (
+    "/static/../words.py",
+    "/static/%2e%2e%2fwords.py",
+    "/static/a%0d%0aX-Planted:%201",
+    "/c/%0d%0aX-Planted:%201",
+)
+
+
+def test_strange_paths_find_nothing_and_plant_nothing(admin: Visitor) -> None:
+    for path in STRANGE:
+        answer = admin.open(path)
+        assert answer.status_code in (400, 404), path
+        assert "x-planted" not in answer.headers
+    assert "x-planted" not in admin.submit("/c/%0d%0aX-Planted:%201/close").headers
+
+
 def test_html_in_texts_is_text(admin: Visitor) -> None:
     campaign = admin.create_by_form(title=NASTY, about=NASTY, **{"q0-name": NASTY, "q0-labels": f"{NASTY}\nb\nc"})
     admin.send(campaign, *_reports(admin, campaign))

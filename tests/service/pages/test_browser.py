@@ -201,6 +201,27 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
     assert service.site.counters(campaign) == [1]
 
 
+@pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr"])
+def test_a_later_round_is_answered_by_the_same_link_and_by_others(service: Running, mechanism: str) -> None:
+    site, campaign = service.site, survey(service.site, mechanism=mechanism)
+    with service.window() as early, service.window() as late:
+        early.open(f"/s/{campaign}")
+        early.choose(0, 0)
+        early.send()
+        expect(early.page.locator("#done")).to_be_visible()
+        site.send(campaign, *reports_to(site.plan(campaign), 199))
+        site.advance(campaign, campaign)
+        page = late.open(f"/s/{campaign}")
+        late.choose(1, 2)
+        late.send()
+        expect(page.locator("#done")).to_be_visible()
+        assert page.locator("#digest").text_content() == json.loads(late.posted[0])["plan"] != campaign
+        early.page.reload()
+        expect(early.page.locator("#done")).to_be_visible()
+        assert early.page.locator("#form").count() == 0
+    assert site.counters(campaign) == [200, 1]
+
+
 def test_a_closed_survey_asks_nothing(service: Running) -> None:
     campaign = survey(service.site)
     service.site.close(campaign)

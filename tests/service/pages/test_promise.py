@@ -9,11 +9,13 @@ pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[se
 from privtally.collector.learn import learn
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design
+from privtally.mechanisms import Mechanism
 from privtally.names import MECHANISMS, MechanismName
 from privtally.schema import Schema
 from privtally.service.pages.learned import likenesses
-from privtally.service.pages.promise import promise_of
+from privtally.service.pages.promise import promise_of, true_shares
 from tests.service.site import reports_to
+from tests.support import EXTENDED_PLANS, EXTENSIONS
 
 ALIKE = Schema.of({"a": ["x", "y", "z"], "b": ["x", "y", "z"]})
 UNLIKE = Schema.of({"a": ["x", "y"], "b": ["x", "y", "z"]})
@@ -28,22 +30,28 @@ def plans() -> list[Plan]:
     return [*first, *(second(plan) for plan in first[3:]), design(UNLIKE, 3.0, "rs-fd")]
 
 
-def true_shares(plan: Plan) -> list[float]:
-    """Over all records alike, how often each answer that is sent is the true one."""
-    sizes, sampler = plan.schema.sizes, plan.sampler
-    sent, true = [0.0] * len(sizes), [0.0] * len(sizes)
-    for record in product(*map(range, sizes)):
-        for report, chance in sampler.law(record).items():
+def enumerated(mechanism: Mechanism) -> list[float]:
+    """Over all records alike, how often each answer that is sent is the true one or stands for it."""
+    channels = [mechanism.parts[number].asked[place] for number, place in mechanism.places]
+    sent, true = [0.0] * mechanism.width, [0.0] * mechanism.width
+    for record in product(*map(range, mechanism.sizes)):
+        for report, chance in mechanism.law(record).items():
             for own, code in enumerate(report):
-                if code != sampler.silences[own]:
+                if code != mechanism.silences[own]:
                     sent[own] += float(chance)
-                    true[own] += float(chance) * (code == record[own])
+                    true[own] += float(chance) * (record[own] in channels[own].holders(code))
     return [one / all_ for one, all_ in zip(true, sent, strict=True)]
+
+
+@pytest.mark.parametrize("name", EXTENDED_PLANS)
+def test_how_often_an_answer_is_true_follows_from_the_law_of_every_shape_of_plan(name: str) -> None:
+    mechanism = EXTENSIONS[name](1.5)
+    assert sorted(true_shares(mechanism)) == pytest.approx(sorted(enumerated(mechanism)), abs=1e-9)
 
 
 @pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.mechanism}-{plan.phase}-{len(plan.parts)}")
 def test_how_often_an_answer_that_is_sent_is_true_follows_from_the_law(plan: Plan) -> None:
-    promise, exact = promise_of([plan]), true_shares(plan)
+    promise, exact = promise_of([plan]), enumerated(plan.sampler)
     assert promise.least_true == pytest.approx(min(exact), abs=1e-12)
     assert promise.most_true == pytest.approx(max(exact), abs=1e-12)
     assert promise.surer >= float(plan.sampler.ratio)
@@ -65,7 +73,7 @@ def test_the_example_is_the_law_of_one_answer(plan: Plan) -> None:
 def test_somebody_who_may_get_either_of_two_plans_hears_of_both() -> None:
     first = design(ALIKE, 1.5, "corr-rr")
     both = promise_of([first, second(first)])
-    shares = [*true_shares(first), *true_shares(second(first))]
+    shares = [*enumerated(first.sampler), *enumerated(second(first).sampler)]
     assert (both.least_true, both.most_true) == pytest.approx((min(shares), max(shares)))
 
 

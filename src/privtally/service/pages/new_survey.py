@@ -76,6 +76,7 @@ async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str,
     try:
         advice = await asyncio.to_thread(draft.advice, setup.advise)
         plan = await asyncio.to_thread(design, draft.schema(), draft.epsilon, advice.mechanism)
+        promise = await asyncio.to_thread(promise_of, [plan])
     except PrivtallyError as refusal:
         return {"draft": draft, "advice": None, "fault": str(refusal)}
     words = words_for(request.headers.get("accept-language", ""))
@@ -84,5 +85,5 @@ async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str,
         "advice": advice,
         "fault": None,
         "points": words.number(100 * NORMAL_95 * advice.error, 1),
-        "true_words": true_words(promise_of([plan]), words),
+        "true_words": true_words(promise, words),
     }

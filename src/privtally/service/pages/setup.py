@@ -46,8 +46,8 @@ class Setup:
 
     def is_own(self, request: AnyRequest, origin: str) -> bool:
         """Whether an Origin header names this service."""
-        own = {request.headers.get("host"), urlsplit(self.base(request)).netloc}
-        return urlsplit(origin).netloc in own
+        named = urlsplit(origin).netloc
+        return named != "" and named in {request.headers.get("host"), urlsplit(self.base(request)).netloc}
 
 
 TheSetup = NamedDependency[Setup]

@@ -36,7 +36,8 @@ async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: 
     except LearningError as refusal:
         return page(request, "advance.html", **{**values, "fault": str(refusal)}, likenesses=[], before="", after="")
     words = words_for(request.headers.get("accept-language", ""))
-    before, after = (true_words(promise_of([own]), words) for own in (survey.plans[-1], plan))
+    promises = [await asyncio.to_thread(promise_of, [own]) for own in (survey.plans[-1], plan)]
+    before, after = (true_words(own, words) for own in promises)
     return page(request, "advance.html", **values, likenesses=likenesses(plan), before=before, after=after)
 
 

@@ -1,5 +1,6 @@
 """/s/{id}: the page where somebody answers, and the totals if the operator publishes them."""
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, exp
@@ -59,7 +60,7 @@ async def survey_page(campaign: FromPath[str], request: AnyRequest, collector: T
     survey = await collector.survey(campaign)
     words = words_for(request.headers.get("accept-language", ""))
     first, last = survey.plans[0], survey.plans[-1]
-    promise = promise_of((first, last) if survey.options.tokens else (last,))
+    promise = await asyncio.to_thread(promise_of, (first, last) if survey.options.tokens else (last,))
     questions = [_question(place, own, words) for place, own in enumerate(first.schema.attributes)]
     return page(
         request,
