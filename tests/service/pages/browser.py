@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 CHROMIUM = os.environ.get("PRIVTALLY_CHROMIUM") or shutil.which("chromium")
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+LIKE = ("well", "so-so", "badly")
 PATIENCE = 30_000
 """Milliseconds until what should have happened is missed."""
 FOREIGN_HOST = "survey.example"
@@ -95,6 +96,11 @@ class Running:
         """Run work on the store; this thread's event loop is the browser's."""
         with ThreadPoolExecutor() as threads:
             return threads.submit(asyncio.run, work).result()
+
+    def survey(self, **fields: Any) -> str:
+        """The id of a new survey of two questions."""
+        attributes = [{"name": name, "labels": LIKE} for name in ("sleep", "mood")]
+        return str(self.site.create(**{"schema": {"attributes": attributes}, **fields})["id"])
 
     @contextmanager
     def window(self, url: str | None = None, **options: Any) -> Iterator[Window]:
