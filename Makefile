@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock smoke bench reliability reproduction accuracy clean
+.PHONY: demo test check format lock smoke bench reliability reproduction accuracy pictures clean
 
 demo: $(READY)
 	$(BIN)/privtally demo
@@ -61,3 +61,7 @@ accuracy: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide
+
+# Pictures of the pages for the guide; needs chromium.
+pictures: $(READY)
+	$(BIN)/python -m tests.service.pages.pictures docs/images
