@@ -32,7 +32,9 @@ from litestar import Litestar, Request, post
 @post("/v1/campaigns/{campaign:str}/reports", status_code=200)
 async def receive(campaign: str, request: Request[Any, Any, Any]) -> dict[str, int]:
     return {"accepted": len(await request.body())}
-listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
+listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+listening.bind(("127.0.0.1", 0))
+listening.listen(2048)
 print('{"url": "http://127.0.0.1:%d"}' % listening.getsockname()[1], flush=True)
 config = uvicorn.Config(Litestar([receive], logging_config=None), access_log=False, log_config=None)
 import asyncio

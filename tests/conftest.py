@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.store.postgres_server import running_server
+from tests.store.postgres_server import server_in
 
 settings.register_profile("privtally", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("privtally")
@@ -13,5 +13,5 @@ settings.load_profile("privtally")
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_server(tmp_path_factory.mktemp("postgres")) as address:
-        yield address
+    with server_in(tmp_path_factory.mktemp("postgres")) as server:
+        yield server.get_uri()

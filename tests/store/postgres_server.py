@@ -12,8 +12,8 @@ import pytest
 
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[str]:
-    """The address of a server that keeps its data in a folder; skips where there is none to be had."""
+def server_in(folder: Path) -> Iterator[Any]:
+    """A server that keeps its data in a folder and can be stopped and started; skips where there is none to be had."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says where it keeps its sockets, and that root should not run it
         server: Any
@@ -26,7 +26,7 @@ def running_server(folder: Path) -> Iterator[str]:
     try:
         # What outlives a crash of the machine is PostgreSQL's own affair; here only processes are killed.
         run_on(server.get_uri(), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
-        yield server.get_uri()
+        yield server
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

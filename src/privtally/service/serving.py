@@ -58,10 +58,16 @@ async def serve(address: str, host: str, port: int, tell: Callable[[Started], An
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; that it names TCP makes asyncio send replies at once instead of 40 ms later."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+        return listening
     except (OSError, OverflowError) as fault:
+        listening.close()
         why = os.strerror(fault.errno) if isinstance(fault, OSError) and fault.errno else "no such port"
         raise ServiceError(f"cannot listen on {host}, port {port} ({why}); choose another --port or --host") from None
 
