@@ -11,6 +11,7 @@ import uvicorn
 
 from privtally.errors import ServiceError
 from privtally.service.app import create_app
+from privtally.service.pages import Setup, add_pages
 from privtally.service.tokens import first_admin_token, new_admin_token
 from privtally.store import open_store
 
@@ -35,8 +36,10 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(line, enc_hook=str).decode()
 
 
-async def serve(address: str, host: str, port: int, tell: Callable[[Started], Any], *, new_token: bool = False) -> None:
-    """Serve the store at an address until the process is told to stop; requests under way are finished."""
+async def serve(
+    address: str, host: str, port: int, tell: Callable[[Started], Any], setup: Setup, *, new_token: bool = False
+) -> None:
+    """Serve the store at an address, with pages, until the process is told to stop; requests under way are finished."""
     _log_json_lines()
     store = await open_store(address)
     try:
@@ -44,8 +47,10 @@ async def serve(address: str, host: str, port: int, tell: Callable[[Started], An
         token = await new_admin_token(store) if new_token else await first_admin_token(store)
         name = f"[{host}]" if ":" in host else host
         tell(Started(f"http://{name}:{listening.getsockname()[1]}", token))
+        app = create_app(store)
+        add_pages(app, setup)
         config = uvicorn.Config(
-            create_app(store),
+            app,
             access_log=False,
             log_config=None,
             proxy_headers=False,
