@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format lock smoke bench reproduction accuracy clean
+.PHONY: demo test check format lock smoke bench reliability reproduction accuracy pictures clean
 
 demo: $(READY)
 	$(BIN)/privtally demo
@@ -34,6 +34,12 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.large
+	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.store
+
+# Kills, power cuts and races in full; `make test` does a little of each.
+reliability: $(READY)
+	PRIVTALLY_RELIABILITY=1 $(BIN)/pytest -q -rP tests/store/test_power_cuts.py tests/service
 
 # Needs the UCI files in PRIVTALLY_DATA_DIR.
 reproduction: $(READY)
@@ -55,3 +61,7 @@ accuracy: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide
+
+# Pictures of the pages for the guide; needs chromium.
+pictures: $(READY)
+	$(BIN)/python -m tests.service.pages.pictures docs/images

@@ -1,6 +1,17 @@
-"""Hypothesis without deadlines or surprises: the same examples on every run."""
+"""Hypothesis without deadlines or surprises: the same examples on every run. And one PostgreSQL server for all."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from tests.store.postgres_server import server_in
 
 settings.register_profile("privtally", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("privtally")
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with server_in(tmp_path_factory.mktemp("postgres")) as server:
+        yield server.get_uri()

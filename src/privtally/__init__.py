@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from privtally.exact.source import Source as Source, Stream as Stream, SystemSource as SystemSource
     from privtally.job import Job as Job, run_campaign as run_campaign
     from privtally.lab.advise import recommend as recommend
+    from privtally.participant.client import Participant as Participant
     from privtally.participant.respond import encode as encode, respond as respond, respond_many as respond_many
     from privtally.schema import Attribute as Attribute, Record as Record, Records as Records, Schema as Schema
 
@@ -50,6 +51,7 @@ _HOME = {
     "exact.source": ("Source", "Stream", "SystemSource"),
     "job": ("Job", "run_campaign"),
     "lab.advise": ("recommend",),
+    "participant.client": ("Participant",),
     "participant.respond": ("encode", "respond", "respond_many"),
     "schema": ("Attribute", "Record", "Records", "Schema"),
 }

@@ -41,9 +41,33 @@ class CampaignError(PrivtallyError):
     """A campaign is asked for a step it cannot take now."""
 
 
+class UnknownCampaignError(CampaignError):
+    """There is no such campaign."""
+
+
 class LedgerError(PrivtallyError):
     """A participant's own limits forbid an answer."""
 
 
+class SendingError(PrivtallyError):
+    """A report could not be sent, or the collector refused it."""
+
+
 class DocumentError(PrivtallyError):
     """A file is missing, unreadable or of another kind."""
+
+
+class StoreError(PrivtallyError):
+    """A database cannot be used, or holds something else."""
+
+
+class RequestError(PrivtallyError):
+    """A request to the service does not have the form that it must have."""
+
+
+class ServiceError(PrivtallyError):
+    """The service cannot start as asked."""
+
+
+class UnavailableError(StoreError):
+    """The database cannot take or give anything now; nothing was stored, and trying again later may help."""

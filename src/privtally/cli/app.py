@@ -16,7 +16,19 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from privtally.cli import advice, collect, documents, experiments, privacy, results, whole
+from privtally.cli import (
+    advice,
+    campaigns,
+    collect,
+    database,
+    documents,
+    experiments,
+    privacy,
+    results,
+    serving,
+    taking_part,
+    whole,
+)
 from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
@@ -48,8 +60,12 @@ def _options(
 WHOLE = (whole.demo, whole.run)
 STEPS = (documents.design, collect.privatise, collect.tally, documents.learn, documents.refresh, results.estimate)
 INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
-for command in WHOLE + STEPS + INSIGHT:
+SERVICE = (serving.serve, taking_part.submit)
+for command in WHOLE + STEPS + INSIGHT + SERVICE:
     app.command(cls=PhaseOptions)(command)
+
+app.add_typer(campaigns.app, name="campaign")
+app.add_typer(database.app, name="db")
 
 
 def main() -> None:

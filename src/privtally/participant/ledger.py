@@ -67,6 +67,15 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
         return report
 
 
+def last_report(ledger: Path, campaign: str) -> Report | None:
+    """The last report to a campaign that was answered as often as it allows, else None."""
+    if not ledger.exists():
+        return None
+    with _locked(ledger):
+        entry = _read(ledger).get(campaign)
+    return entry.reports[-1] if entry is not None and len(entry.reports) >= entry.answers else None
+
+
 def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
     """Refuse an answer that the campaign's first plan does not allow; warn of the same survey under another name."""
     entry = answered.get(plan.campaign_id)

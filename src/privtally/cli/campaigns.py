@@ -1,0 +1,207 @@
+"""campaign: what an operator does with campaigns, on the store itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from privtally.cli import options
+from privtally.cli.console import announce, out, print_json
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, MethodOption, RuleOption
+from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
+from privtally.errors import DocumentError
+from privtally.names import MAX_PIVOT_GUESS
+
+if TYPE_CHECKING:
+    from privtally.service.views import CampaignView
+    from privtally.store.session import Store
+    from privtally.store.surveys import Survey
+
+app = typer.Typer(no_args_is_help=True, help="Create campaigns, move them on and take their results away.")
+
+CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id, or as much of it as tells it apart.")]
+
+
+@app.command()
+def create(
+    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
+    title: Annotated[str, Option(help="What participants see above the questions.")],
+    epsilon: EpsilonOption,
+    mechanism: MechanismOption,
+    answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
+    groups: options.GroupsOption = None,
+    pivots: options.PivotsOption = 1,
+    people: Annotated[int | None, Option(help="How many people the next phase will ask.")] = None,
+    rule: RuleOption = "robust",
+    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
+    published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
+    tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
+    phase1_share: Annotated[float, Option(help="The share of tokens that are for the first phase.")] = 0.1,
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Start a campaign, which is open at once."""
+    from privtally.cli.groups import read_groups
+    from privtally.files import read_schema
+
+    the_schema = read_schema(schema)
+    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+
+    async def work(opened: "Store") -> "CampaignView":
+        from privtally.service import operations
+        from privtally.store.surveys import Options
+
+        new = operations.NewCampaign(
+            title=title,
+            schema=the_schema,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            answers=answers,
+            groups=None if named is None else tuple(map(tuple, named)),
+            pivots=pivots,
+            options=Options(rule, people, max_pivot_guess, published, tokens, phase1_share),
+        )
+        return await _view(opened, await operations.create(opened, new))
+
+    _say(on_store(store, work, create=True), json=json)
+
+
+@app.command("list")
+def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """List all campaigns, the newest first."""
+
+    async def work(opened: "Store") -> "list[CampaignView]":
+        from privtally.store.surveys import every
+
+        return [await _view(opened, survey) for survey in await opened.read(every)]
+
+    found = on_store(store, work)
+    if json:
+        print_json(found)
+        return
+    for own in found:
+        reports = sum(phase.reports for phase in own.phases)
+        out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {reports:>9,} reports  {own.title}")
+
+
+@app.command()
+def show(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Show a campaign with the numbers of its reports."""
+    _say(on_campaign(store, campaign, _view), json=json)
+
+
+@app.command()
+def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Learn from the reports so far and open the next phase."""
+
+    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
+        from privtally.service import operations
+
+        await operations.advance(opened, survey.id, survey.plans[-1].digest)
+        return await _view(opened, await operations.find(opened, survey.id))
+
+    _say(on_campaign(store, campaign, step), json=json)
+
+
+@app.command()
+def close(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Take no more reports."""
+
+    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
+        from privtally.service import operations
+
+        return await _view(opened, await operations.close(opened, survey.id))
+
+    _say(on_campaign(store, campaign, step), json=json)
+
+
+@app.command()
+def delete(
+    campaign: CampaignArgument,
+    title: Annotated[str, Option(help="The campaign's title, to confirm that it is the one.")],
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Delete a closed campaign with all its reports. Backups keep them."""
+
+    async def step(opened: "Store", survey: "Survey") -> str:
+        from privtally.service import operations
+
+        await operations.delete(opened, survey.id, title)
+        return survey.id
+
+    deleted = on_campaign(store, campaign, step)
+    if json:
+        print_json({"deleted": deleted})
+    else:
+        out.print(f"Campaign {deleted[:12]}… and all its reports are deleted; backups still hold them.")
+
+
+@app.command()
+def tokens(
+    campaign: CampaignArgument,
+    number: Annotated[int, Argument(metavar="N", help="How many tokens.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the tokens go, one a line.")],
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Issue participation tokens, each good for one report. The store keeps their hashes only."""
+    from privtally.files import write_whole
+
+    async def step(opened: "Store", survey: "Survey") -> str:
+        from privtally.service.tokens import issue
+
+        with write_whole(output) as file:
+            file.write("".join(f"{token}\n" for token in await issue(opened, survey.id, number)).encode())
+        return survey.id
+
+    found = on_campaign(store, campaign, step)
+    announce(output, {"campaign": found, "tokens": number}, f"{output}: {number:,} tokens", json=json)
+
+
+@app.command()
+def export(
+    campaign: CampaignArgument,
+    output: Annotated[
+        Path, Option("--output", "-o", help="A .csv (estimates), .json (all documents) or .ndjson (reports) file.")
+    ],
+    method: MethodOption = "pooled",
+    ids: Annotated[bool, Option("--ids", help="Keep the ids of reports (.ndjson).")] = False,
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Write a campaign's estimates, documents or private reports to a file."""
+    from privtally.files import write_whole
+
+    async def step(opened: "Store", survey: "Survey") -> str:
+        from privtally.service.collector import Collector
+        from privtally.service.exports import FORMATS
+        from privtally.service.exports import export as content
+
+        kind = next((own for own in FORMATS if output.suffix.lower() == f".{own}"), None)
+        if kind is None:
+            raise DocumentError(f"{output}: an export must end in .csv, .json or .ndjson")
+        with write_whole(output) as file:
+            async for piece in content(Collector(opened), survey, kind, method, ids=ids):
+                file.write(piece)
+        return survey.id
+
+    found = on_campaign(store, campaign, step)
+    announce(output, {"campaign": found}, f"{output}: campaign {found[:12]}…", json=json)
+
+
+async def _view(opened: "Store", survey: "Survey") -> "CampaignView":
+    from privtally.service.views import view
+
+    return await view(opened, survey)
+
+
+def _say(campaign: "CampaignView", *, json: bool) -> None:
+    if json:
+        print_json(campaign)
+        return
+    out.print(f"{campaign.title} ({campaign.mechanism}, ε = {campaign.epsilon:g}), {campaign.state.value}")
+    out.print(f"  id       {campaign.id}")
+    for phase in campaign.phases:
+        out.print(f"  phase {phase.phase}  {phase.reports:,} reports to plan {phase.plan[:12]}…")

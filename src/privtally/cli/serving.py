@@ -1,0 +1,46 @@
+"""serve: the collector as a service."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from privtally.cli.console import out, print_json
+from privtally.cli.options import JsonFlag, within
+from privtally.cli.stores import USUAL_STORE, StoreOption, needing_the_extra
+
+if TYPE_CHECKING:
+    from privtally.service.serving import Started
+
+
+def serve(
+    store: StoreOption = USUAL_STORE,
+    host: Annotated[str, Option(envvar="PRIVTALLY_HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, Option(envvar="PRIVTALLY_PORT", help="The port; 0 for any that is free.", callback=within(0, 65_535))
+    ] = 8765,
+    public_url: Annotated[
+        str | None,
+        Option(envvar="PRIVTALLY_PUBLIC_URL", help="The address that participants use, if it is another one."),
+    ] = None,
+    new_token: Annotated[
+        bool, Option("--new-token", help="Issue a new administrator's token; the one before is worth nothing then.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Collect reports over HTTP until interrupted. The first start shows the administrator's token, once."""
+    with needing_the_extra():
+        from privtally.cli.live_advice import live_advice
+        from privtally.service.pages import Setup
+        from privtally.service.serving import serve
+
+    def tell(started: "Started") -> None:
+        if json:
+            print_json(started)
+        else:
+            out.print(f"Listening on {started.url}; open it in a browser")
+            if started.admin_token is not None:
+                out.print(f"Administrator's token (shown once, keep it): {started.admin_token}")
+        out.file.flush()
+
+    asyncio.run(serve(store, host, port, tell, Setup(live_advice, public_url), new_token=new_token))

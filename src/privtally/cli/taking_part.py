@@ -1,0 +1,33 @@
+"""submit: a participant's answers to a collector."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from privtally.cli.console import out, print_json
+from privtally.cli.options import JsonFlag
+
+
+def submit(
+    url: Annotated[str, Option(help="The campaign's address: https://HOST/v1/campaigns/ID.")],
+    record: Annotated[Path, Option(help="The answers: a JSON object of questions and answers; - for standard input.")],
+    ledger: Annotated[
+        Path | None, Option(envvar="PRIVTALLY_LEDGER", help="The file that keeps what you answered.")
+    ] = None,
+    most_epsilon: Annotated[float, Option(help="The largest budget, over all answers, that you agree to.")] = 4.0,
+    token: Annotated[str | None, Option(envvar="PRIVTALLY_TOKEN", help="Your participation token.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Make a record private on this machine and send the report until it counts."""
+    from privtally.errors import RecordError
+    from privtally.exact import wire
+    from privtally.files import read_bytes
+    from privtally.participant.client import Participant, usual_ledger
+
+    answers = wire.decode_object(read_bytes(record), RecordError, "the record")
+    report = Participant(url, ledger or usual_ledger(), most_epsilon, token).answer(answers)
+    if json:
+        print_json(report)
+    else:
+        out.print(f"Your private report counts. Its id is {report.id}; your answers stayed here.")

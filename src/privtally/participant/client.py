@@ -1,0 +1,154 @@
+"""A participant who answers over HTTP: the report is on the participant's own disk before it is sent.
+
+Whatever happens then, the same bytes are sent again and no second report is drawn.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import msgspec
+
+from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import Report
+from privtally.errors import SendingError
+from privtally.exact import wire
+from privtally.participant.ledger import last_report
+from privtally.participant.respond import encode, respond
+
+ATTEMPTS = 8
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+_PASSING = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
+_SECONDS, _MOST_BYTES, _MOST_PROBLEM = 30, 1 << 26, 1 << 16
+
+
+class _Refused(msgspec.Struct, frozen=True):
+    index: int
+    reason: str
+
+
+class _Receipt(msgspec.Struct, frozen=True):
+    accepted: int
+    repeated: int
+    refused: tuple[_Refused, ...]
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    detail: str = ""
+
+
+class _SamePlace(HTTPRedirectHandler):
+    """A collector that sends a participant elsewhere is not followed."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def usual_ledger() -> Path:
+    """Where a participant's reports are kept unless told otherwise."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "privtally" / "ledger.json"
+
+
+@dataclass(frozen=True)
+class Participant:
+    """One person who takes part in the campaign at an address."""
+
+    url: str
+    """The campaign's address: https://HOST/v1/campaigns/ID."""
+    ledger: Path = field(default_factory=usual_ledger)
+    most_epsilon: float = 4.0
+    """The largest budget, over all answers to the campaign, that the participant agrees to."""
+    token: str | None = None
+    wait: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        wire.check_digest(self.campaign, "the last part of a campaign's address", SendingError)
+        at_home = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if parts.scheme != "https" and not at_home:
+            raise SendingError("a campaign's address begins with https://, or with http://localhost for a trial")
+
+    @property
+    def campaign(self) -> str:
+        """The campaign's id, which the address pins."""
+        return self.url.rstrip("/").rpartition("/")[2]
+
+    def plan(self) -> Plan:
+        """The plan to answer, refused if it is of another campaign."""
+        plan = load_plan(self._exchange("plan", None))
+        if plan.campaign_id != self.campaign:
+            raise SendingError("the collector handed out a plan of another campaign; nothing was answered")
+        return plan
+
+    def answer(self, answers: Mapping[str, str | float | None]) -> Report:
+        """Answer the open plan and send the report until it counts; a report drawn before is sent again instead.
+
+        The report comes back, for those who want to look for it later.
+        """
+        self.ledger.parent.mkdir(parents=True, exist_ok=True)
+        report = last_report(self.ledger, self.campaign) or self._draw(answers)
+        receipt = wire.refusing(
+            lambda: msgspec.json.decode(self._exchange("reports", report.dump()), type=_Receipt),
+            _Receipt,
+            SendingError,
+            "the collector's answer",
+        )
+        if receipt.refused:
+            reason = receipt.refused[0].reason.replace("_", " ")
+            raise SendingError(f"the collector refused the report ({reason}); it stays in the ledger")
+        return report
+
+    def _draw(self, answers: Mapping[str, str | float | None]) -> Report:
+        plan = self.plan()
+        record = encode(plan.schema, answers)
+        return respond(plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon)
+
+    def _exchange(self, resource: str, body: bytes | None) -> bytes:
+        """What the collector answers, asked again with the same bytes while it does not or cannot for now."""
+        pause = FIRST_WAIT
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self.wait(pause)
+                pause = min(2 * pause, LONGEST_WAIT)
+            try:
+                return self._ask(resource, body)
+            except HTTPError as refusal:
+                with refusal:
+                    if refusal.code not in _PASSING:
+                        raise SendingError(_why(refusal)) from None
+                    pause = max(pause, _retry_after(refusal))
+            except (OSError, HTTPException):
+                continue
+        raise SendingError(f"the collector did not answer {ATTEMPTS} times; the report is kept, so try again later")
+
+    def _ask(self, resource: str, body: bytes | None) -> bytes:
+        headers = {"Content-Type": "application/json", "User-Agent": "privtally"}
+        if self.token is not None:
+            headers["Privtally-Token"] = self.token
+        request = Request(f"{self.url.rstrip('/')}/{resource}", data=body, headers=headers)  # noqa: S310  # http(s) only
+        with build_opener(_SamePlace).open(request, timeout=_SECONDS) as reply:
+            data: bytes = reply.read(_MOST_BYTES)
+            return data
+
+
+def _why(refusal: HTTPError) -> str:
+    """What a problem document says, as far as it is text that shows."""
+    try:
+        detail = msgspec.json.decode(refusal.read(_MOST_PROBLEM), type=_Problem).detail
+    except (msgspec.MsgspecError, OSError):
+        detail = ""
+    said = f": {detail}" if detail and wire.is_printable(detail) else ""
+    return f"the collector refused with status {refusal.code}{said}"
+
+
+def _retry_after(refusal: HTTPError) -> float:
+    said = refusal.headers.get("Retry-After", "")
+    return min(float(said), LONGEST_WAIT) if said.isdecimal() else 0.0

@@ -1,0 +1,1 @@
+"""The collector as an HTTP service over a store."""

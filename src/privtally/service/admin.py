@@ -1,0 +1,27 @@
+"""Who may do what: everything but taking part needs the administrator's token."""
+
+from http import HTTPStatus
+from typing import Any
+
+from litestar.connection import ASGIConnection
+
+from privtally.service.collector import Collector
+from privtally.service.problems import ProblemError
+from privtally.service.tokens import is_admin
+
+
+async def require_admin(connection: ASGIConnection[Any, Any, Any, Any], _: Any) -> None:
+    """Let only requests with the administrator's bearer token pass."""
+    await check_admin(connection, connection.app.state.collector)
+
+
+async def check_admin(connection: ASGIConnection[Any, Any, Any, Any], collector: Collector) -> None:
+    """The same for a route that is open in some cases."""
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not await is_admin(collector.store, token.strip()):
+        raise ProblemError(
+            HTTPStatus.UNAUTHORIZED,
+            "not-admin",
+            "This needs the administrator's token, which the service showed when it first started.",
+            {"WWW-Authenticate": "Bearer"},
+        )

@@ -1,0 +1,73 @@
+"""What the routes share: the store, the intake, and what never changes once it was read."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+import anyio
+from litestar.di import NamedDependency
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from privtally.collector.estimate import Phase, estimate
+from privtally.documents.estimate import Estimate
+from privtally.documents.plan import Plan
+from privtally.names import Method
+from privtally.service import operations
+from privtally.store.intake import Intake
+from privtally.store.session import Store
+from privtally.store.surveys import Survey
+
+_MOST_KEPT = 64
+
+
+class Collector:
+    """A store with an intake for reports, plans at hand, and the last estimates."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.intake = store, Intake(store)
+        self.registry = CollectorRegistry()
+        self.reports = Counter(
+            "privtally_reports", "Reports by what became of them", ["outcome"], registry=self.registry
+        )
+        waiting = Gauge("privtally_reports_waiting", "Reports on their way to the disk", registry=self.registry)
+        waiting.set_function(lambda: self.intake.waiting)
+        self._surveys: dict[str, Survey] = {}
+        self._estimates: OrderedDict[tuple[object, ...], Estimate] = OrderedDict()
+        self._estimating = anyio.Lock()
+
+    async def survey(self, campaign: str) -> Survey:
+        """The campaign as it is now."""
+        survey = self._surveys[campaign] = await operations.find(self.store, campaign)
+        return survey
+
+    def forget(self, campaign: str) -> None:
+        """Read a campaign anew when it is asked for again."""
+        self._surveys.pop(campaign, None)
+
+    async def survey_with(self, campaign: str, digests: set[str]) -> tuple[Survey, Mapping[str, tuple[int, Plan]]]:
+        """A campaign and its plans by digest; read anew if some digest is of none of the plans known so far."""
+        survey = self._surveys.get(campaign)
+        if survey is None or not digests <= {plan.digest for plan in survey.plans}:
+            survey = await self.survey(campaign)
+        return survey, {plan.digest: (own, plan) for own, plan in zip(survey.plan_numbers, survey.plans, strict=True)}
+
+    async def estimate(self, survey: Survey, method: Method) -> Estimate:
+        """The estimate from all reports so far; the last ones are kept."""
+        key = (survey.id, method, *await operations.totals(self.store, survey))
+        if key in self._estimates:
+            return self._estimates[key]
+        return await self.estimate_from(await operations.history(self.store, survey), method)
+
+    async def estimate_from(self, history: Sequence[Phase], method: Method) -> Estimate:
+        """The estimate from a campaign's phases, of which some may have no reports yet. One is computed at a time."""
+        key = (history[0][0].digest, method, *(counts.reports for _, counts in history))
+        answered = [(plan, counts) for plan, counts in history if counts.reports]
+        async with self._estimating:
+            if key not in self._estimates:
+                self._estimates[key] = await anyio.to_thread.run_sync(estimate, answered, method)
+                if len(self._estimates) > _MOST_KEPT:
+                    self._estimates.popitem(last=False)
+            return self._estimates[key]
+
+
+TheCollector = NamedDependency[Collector]
+"""How a route asks for the collector."""

@@ -1,0 +1,98 @@
+"""What the OpenAPI document says of bodies that are read strictly, and of refusals."""
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
+
+from privtally.documents.report import Report
+from privtally.service.operations import NewCampaign
+from privtally.service.problems import MEDIA_TYPE, Problem
+
+ONE, MANY = "application/json", "application/x-ndjson"
+
+
+class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which plan's phase is to end; asked again, the same plan follows."""
+
+    plan: str
+
+
+@dataclass
+class _Written(Schema):
+    """A schema that msgspec wrote."""
+
+    written: dict[str, Any] = field(default_factory=dict)
+
+    def to_schema(self) -> dict[str, Any]:
+        return self.written
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _body(kind: type[Any], *, many: bool = False) -> RequestBody:
+    schema = msgspec.json.schema(kind)
+    content = {ONE: OpenAPIMediaType(schema=_Written(written=_inlined(schema, schema["$defs"])))}
+    if many:
+        content[MANY] = OpenAPIMediaType(schema=_Written(written={"type": "string"}))
+    return RequestBody(content=content, required=True)
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    """A schema with its definitions in their places; none of them refers to itself."""
+    if isinstance(schema, dict) and "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if isinstance(schema, dict):
+        return {name: _inlined(own, definitions) for name, own in schema.items() if name != "$defs"}
+    return [_inlined(own, definitions) for own in schema] if isinstance(schema, list) else schema
+
+
+@dataclass
+class TakesCampaign(Operation):
+    """An operation whose body is a new campaign."""
+
+    def __post_init__(self) -> None:
+        self.request_body = _body(NewCampaign)
+
+
+@dataclass
+class TakesAdvance(Operation):
+    """An operation whose body names a plan."""
+
+    def __post_init__(self) -> None:
+        self.request_body = _body(Advance)
+
+
+@dataclass
+class TakesReports(Operation):
+    """An operation whose body is one report or many."""
+
+    def __post_init__(self) -> None:
+        self.request_body = _body(Report, many=True)
+
+
+NOT_CHANGED = ResponseSpec(None, description="The plan is the one that is known.")
+
+
+def refusals(*statuses: int) -> dict[int, ResponseSpec]:
+    """Problem documents that a route may answer with; any route may be asked wrongly or be unable to answer."""
+    return {
+        status: ResponseSpec(
+            Problem, generate_examples=False, description=HTTPStatus(status).phrase, media_type=MEDIA_TYPE
+        )
+        for status in (400, *statuses, 500, 503)
+    }
+
+
+def document(description: str) -> dict[int, ResponseSpec]:
+    """A JSON object whose own format is described elsewhere."""
+    return {200: ResponseSpec(dict[str, Any], generate_examples=False, description=description)}
+
+
+def documents(description: str) -> dict[int, ResponseSpec]:
+    """A list of them."""
+    return {200: ResponseSpec(list[dict[str, Any]], generate_examples=False, description=description)}

@@ -1,0 +1,60 @@
+"""Everything that a campaign holds, to take away."""
+
+from collections.abc import AsyncIterator
+from typing import Literal, get_args
+
+import msgspec
+
+from privtally.documents.report import Report
+from privtally.errors import EstimateError
+from privtally.names import Method
+from privtally.service import operations
+from privtally.service.collector import Collector
+from privtally.store.reading import pages
+from privtally.store.surveys import Survey, numbered
+
+Format = Literal["csv", "json", "ndjson"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "ndjson": "application/x-ndjson"}
+
+
+def export(collector: Collector, survey: Survey, kind: Format, method: Method, *, ids: bool) -> AsyncIterator[bytes]:
+    """Estimates as CSV; estimates, counts and plans as JSON; or the private reports as NDJSON."""
+    match kind:
+        case "csv":
+            return _estimates(collector, survey, method)
+        case "json":
+            return _documents(collector, survey, method)
+        case "ndjson":
+            return _reports(collector, survey, ids=ids)
+
+
+async def _estimates(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:
+    yield (await collector.estimate(survey, method)).to_csv()
+
+
+async def _documents(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:
+    history = await operations.history(collector.store, survey)
+    try:
+        estimate = (await collector.estimate_from(history, method)).dump()
+    except EstimateError:  # nobody has answered yet
+        estimate = b"null"
+    title = msgspec.json.encode(survey.title)
+    yield b'{"title":' + title + b',"estimate":' + estimate.strip() + b',"phases":['
+    for place, (plan, counts) in enumerate(history):
+        comma = b"," if place else b""
+        yield comma + b'{"plan":' + plan.dump().strip() + b',"counts":' + counts.dump().strip() + b"}"
+    yield b"]}\n"
+
+
+async def _reports(collector: Collector, survey: Survey, *, ids: bool) -> AsyncIterator[bytes]:
+    """One report a line. Without ids nobody can find their own report, and nobody else can either."""
+    for number, plan in numbered(survey):
+        async for page in pages(collector.store, number, plan):
+            yield b"".join(_line(report, ids=ids) for report in page)
+
+
+def _line(report: Report, *, ids: bool) -> bytes:
+    if ids:
+        return report.dump() + b"\n"
+    return msgspec.json.encode({"plan": report.plan, "codes": report.codes}) + b"\n"

@@ -1,0 +1,34 @@
+"""/livez, /readyz and /metrics: for those who watch the service."""
+
+from litestar import Response, get
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from privtally.service.admin import require_admin
+from privtally.service.collector import TheCollector
+from privtally.service.describing import refusals
+from privtally.store.session import Session
+
+_TEXT = CONTENT_TYPE_LATEST.partition("; charset")[0]  # the framework adds it
+
+
+@get("/livez", summary="Whether the process runs", media_type="text/plain")
+async def livez() -> str:
+    """Always the same answer: the process is there."""
+    return "alive\n"
+
+
+@get("/readyz", responses=refusals(), summary="Whether the service can take reports", media_type="text/plain")
+async def readyz(collector: TheCollector) -> str:
+    """Answers once the store does; otherwise 503."""
+
+    async def work(session: Session) -> None:
+        await session.fetch("SELECT 1 FROM settings")
+
+    await collector.store.read(work)
+    return "ready\n"
+
+
+@get("/metrics", guards=[require_admin], media_type=_TEXT, responses=refusals(401), summary="Numbers for Prometheus")
+async def metrics(collector: TheCollector) -> Response[bytes]:
+    """Reports by what became of them, and how many wait."""
+    return Response(generate_latest(collector.registry), media_type=_TEXT)

@@ -1,0 +1,147 @@
+"""What an operator does with campaigns, over HTTP or on the command line."""
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from privtally.collector.estimate import Phase
+from privtally.collector.learn import learn
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan, design
+from privtally.errors import CampaignError, RequestError, UnavailableError
+from privtally.exact import wire
+from privtally.names import MechanismName
+from privtally.schema import Schema
+from privtally.store import surveys
+from privtally.store.session import Session, Store, Work
+from privtally.store.surveys import Options, Survey, numbered
+from privtally.store.tallies import counts_of, reports_of
+
+T = TypeVar("T")
+
+MOST_TITLE = 200
+_REWRITE = "rewrite_due"
+
+
+class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that a campaign starts from."""
+
+    title: str
+    schema: Schema
+    epsilon: float
+    mechanism: MechanismName
+    answers: int = 1
+    groups: tuple[tuple[str, ...], ...] | None = None
+    pivots: int = 1
+    options: Options = msgspec.field(default_factory=Options)
+
+    def __post_init__(self) -> None:
+        if not self.title.strip() or len(self.title) > MOST_TITLE or not wire.is_printable(self.title):
+            raise RequestError(f"a title must be printable text of at most {MOST_TITLE} characters")
+
+
+async def create(store: Store, new: NewCampaign) -> Survey:
+    """Start a campaign with a first plan of its own."""
+    plan = await asyncio.to_thread(
+        design,
+        new.schema,
+        new.epsilon,
+        new.mechanism,
+        answers=new.answers,
+        groups=new.groups,
+        pivots=new.pivots,
+    )
+    return await store.write(partial(surveys.create, title=new.title, plan=plan, options=new.options))
+
+
+async def find(store: Store, campaign: str) -> Survey:
+    """The campaign with an id."""
+    return await store.read(partial(surveys.find, campaign=campaign))
+
+
+async def history(store: Store, survey: Survey) -> list[Phase]:
+    """All plans of a campaign with the counts of the reports so far, in one consistent state."""
+
+    async def work(session: Session) -> list[tuple[Plan, Counts]]:
+        return [(plan, await counts_of(session, number, plan)) for number, plan in numbered(survey)]
+
+    return await store.read(work)
+
+
+async def totals(store: Store, survey: Survey) -> list[int]:
+    """How many reports there are to each plan."""
+
+    async def work(session: Session) -> list[int]:
+        return [await reports_of(session, number) for number in survey.plan_numbers]
+
+    return await store.read(work)
+
+
+async def advance(store: Store, campaign: str, digest: str) -> Plan:
+    """Learn from all reports so far and open the next phase after the plan with this digest.
+
+    Asked again with the same digest, it gives the same plan. Reports may arrive in the meantime: the counts that the
+    new plan rests on are stored with it.
+    """
+    survey = await find(store, campaign)
+    there = survey.after(digest)
+    if there is not None:
+        return there
+    if survey.campaign.open_plan is None or survey.campaign.open_plan.digest != digest:
+        raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
+    phases = await history(store, survey)
+    options = survey.options
+    learned = partial(learn, rule=options.rule, people=options.people, max_pivot_guess=options.max_pivot_guess)
+    plan = await asyncio.to_thread(learned, phases)
+    published = await store.write(
+        partial(_and_rewrite_later, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))
+    )
+    await rewrite_if_due(store)
+    return published
+
+
+async def close(store: Store, campaign: str) -> Survey:
+    """Take no more reports."""
+    closed = await store.write(partial(_and_rewrite_later, partial(surveys.close, campaign=campaign)))
+    await rewrite_if_due(store)
+    return closed
+
+
+async def delete(store: Store, campaign: str, title: str) -> None:
+    """Delete a closed campaign; its title confirms that it is the one that was meant."""
+    await _confirm(store, campaign, title)
+    await store.write(partial(_and_rewrite_later, partial(surveys.delete, campaign=campaign)))
+    await rewrite_if_due(store)
+
+
+async def delete_reports(store: Store, campaign: str, title: str) -> None:
+    """Delete the reports of a closed campaign and keep its totals; its title confirms that it is the one."""
+    await _confirm(store, campaign, title)
+    await store.write(partial(_and_rewrite_later, partial(surveys.delete_reports, campaign=campaign)))
+    await rewrite_if_due(store)
+
+
+async def rewrite_if_due(store: Store) -> None:
+    """Rewrite tokens and reports in key order after a phase ended, also if the process ended with it.
+
+    Where the store is too busy for it, it stays due: until a phase ends again, or the service starts again.
+    """
+    with suppress(UnavailableError):
+        if await store.read(partial(surveys.setting, name=_REWRITE)) == "yes":
+            await store.rewrite()
+            await store.write(partial(surveys.change_setting, name=_REWRITE, value="no"))
+
+
+async def _confirm(store: Store, campaign: str, title: str) -> None:
+    if (await find(store, campaign)).title != title:
+        raise CampaignError("the title does not match the campaign's, so that nothing was deleted")
+
+
+async def _and_rewrite_later(work: Work[T], session: Session) -> T:
+    """Note in the same transaction that a phase ended."""
+    result = await work(session)
+    await surveys.change_setting(session, _REWRITE, "yes")
+    return result

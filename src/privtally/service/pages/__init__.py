@@ -1,0 +1,77 @@
+"""Pages for people: the survey and the dashboard. They load nothing from elsewhere and run no inline script."""
+
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Litestar, Response, Router
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+
+from privtally.errors import PrivtallyError
+from privtally.service.pages import dashboard, exports, new_survey, rendering, sessions, steps, survey
+from privtally.service.pages.rendering import HEADERS, page
+from privtally.service.pages.setup import Advice, Advise, AnyRequest, Setup
+from privtally.service.problems import REFUSALS, refuse
+
+__all__ = ["Advice", "Advise", "Setup", "add_pages"]
+
+ROUTES = [
+    rendering.static,
+    rendering.client,
+    survey.survey_page,
+    survey.totals_page,
+    sessions.login_page,
+    sessions.login,
+    sessions.logout,
+    dashboard.list_page,
+    dashboard.campaign_page,
+    dashboard.live_part,
+    dashboard.together_page,
+    new_survey.new_page,
+    new_survey.change_or_create,
+    new_survey.advice_part,
+    steps.advance_page,
+    steps.advance,
+    steps.close_page,
+    steps.close,
+    steps.forget_page,
+    steps.forget,
+    steps.delete_page,
+    steps.delete,
+    exports.export,
+    exports.certificates,
+]
+
+
+def add_pages(app: Litestar, setup: Setup) -> None:
+    """Add the pages to the application of a service."""
+    app.state.pages = setup
+    router = Router(
+        "/",
+        route_handlers=ROUTES,
+        dependencies={"setup": Provide(lambda: setup, sync_to_thread=False)},
+        exception_handlers={sessions.LoginNeededError: sessions.ask_to_log_in, Exception: refused_page},
+        before_request=sessions.require_own_form,
+        include_in_schema=False,
+        response_headers=HEADERS,
+    )
+    app.register(router)
+
+
+def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
+    """A refusal as a page, with the status that it has over the API."""
+    match fault:
+        case sessions.ForeignFormError():
+            status = HTTPStatus.FORBIDDEN
+        case PrivtallyError():
+            status = next(found[0] for kind, found in REFUSALS.items() if isinstance(fault, kind))
+        case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+            status = HTTPStatus(fault.status_code)
+        case _:
+            refuse(request, fault)  # logs the defect
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+    known = isinstance(fault, PrivtallyError) and status is not HTTPStatus.NOT_FOUND
+    sentence = str(fault) if known else None
+    response = page(request, "refused.html", status, sentence=sentence)
+    response.headers.update(HEADERS)
+    return response

@@ -1,0 +1,125 @@
+"""/ and /c/{id}: the surveys, and one survey by its state."""
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import segno
+from litestar import Response, get
+from litestar.params import FromPath, FromQuery
+from markupsafe import Markup
+
+from privtally.collector.pairs import PairEstimates, estimate_pairs
+from privtally.documents.campaign import State
+from privtally.errors import EstimateError
+from privtally.mechanisms import NAMED
+from privtally.service import operations
+from privtally.service.collector import Collector, TheCollector
+from privtally.service.pages.learned import likenesses
+from privtally.service.pages.rendering import page
+from privtally.service.pages.sessions import require_session
+from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
+from privtally.store.surveys import Survey, every
+
+MOST_PAIRS, MOST_PAIR_LABELS = 10, 12
+"""So many two-way tables are shown, of questions with so many answers at most."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a survey stands: `state` is one of "first", "later", "only" and "closed"."""
+
+    survey: Survey
+    totals: tuple[int, ...]
+    hoped: int | None
+    """How many people the open round waits for, if that is known."""
+
+    @property
+    def learns(self) -> bool:
+        return NAMED[self.survey.plans[0].mechanism].learns
+
+    @property
+    def state(self) -> str:
+        if self.survey.campaign.state is State.CLOSED:
+            return "closed"
+        if not self.learns:
+            return "only"
+        return "first" if len(self.survey.plans) == 1 else "later"
+
+    @property
+    def people(self) -> int:
+        return sum(self.totals)
+
+    @property
+    def missing(self) -> int:
+        """How many more people the open round waits for."""
+        return max((self.hoped or 0) - self.totals[-1], 0)
+
+
+async def standing(collector: Collector, survey: Survey) -> Standing:
+    """Where a survey stands now."""
+    people, share = survey.options.people, survey.options.phase1_share
+    hoped = people
+    if people is not None and NAMED[survey.plans[0].mechanism].learns and len(survey.plans) == 1:
+        hoped = round(people * share / (1 - share))
+    return Standing(survey, tuple(await operations.totals(collector.store, survey)), hoped)
+
+
+@get("/", guards=[require_session])
+async def list_page(request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """All surveys, the newest first."""
+    surveys = await collector.store.read(every)
+    return page(request, "list.html", standings=[await standing(collector, survey) for survey in surveys])
+
+
+@get("/c/{campaign:str}", guards=[require_session])
+async def campaign_page(
+    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
+) -> Response[str]:
+    """One survey."""
+    survey = await collector.survey(campaign)
+    link = f"{setup.base(request)}/s/{survey.id}"
+    return page(request, "campaign.html", **await _values(collector, setup, survey), link=link, code=_code(link))
+
+
+@get("/c/{campaign:str}/live", guards=[require_session])
+async def live_part(
+    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup, seen: FromQuery[str]
+) -> Response[Any]:
+    """The numbers of a survey, if they have changed since they were seen."""
+    values = await _values(collector, setup, await collector.survey(campaign))
+    if values["seen"] == seen:
+        return Response(None, status_code=HTTPStatus.NO_CONTENT)
+    return page(request, "live.html", **values)
+
+
+@get("/c/{campaign:str}/together", guards=[require_session])
+async def together_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """Two-way tables, where the reports carry them."""
+    survey = await collector.survey(campaign)
+    phases = [phase for phase in await operations.history(collector.store, survey) if phase[1].reports]
+    try:
+        found = await asyncio.to_thread(estimate_pairs, phases)
+    except EstimateError:
+        found = PairEstimates((), ())
+    few = [table for table in found.tables if max(map(len, table.labels)) <= MOST_PAIR_LABELS]
+    left_out = len(found.tables) - len(few[:MOST_PAIRS])
+    return page(request, "together.html", survey=survey, tables=few[:MOST_PAIRS], left_out=left_out)
+
+
+async def _values(collector: Collector, setup: Setup, survey: Survey) -> dict[str, Any]:
+    now, found = await standing(collector, survey), await setup.estimates.so_far(collector, survey)
+    return {
+        "survey": survey,
+        "now": now,
+        "found": found,
+        "likenesses": likenesses(survey.plans[-1]),
+        # What changes whenever the page does.
+        "seen": "-".join(map(str, (now.state, *now.totals, 0 if found is None else found.reports))),
+    }
+
+
+def _code(link: str) -> Markup:
+    """A QR code as SVG."""
+    return Markup(segno.make(link, error="m").svg_inline(border=0, svgclass="qr", lineclass=None, omitsize=True))  # noqa: S704  # made of squares

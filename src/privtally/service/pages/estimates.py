@@ -1,0 +1,37 @@
+"""Estimates for pages: a page waits a moment for a new one, and else shows the last one that was finished."""
+
+import asyncio
+
+from privtally.errors import EstimateError
+from privtally.service.collector import Collector
+from privtally.service.pages.panels import Found, panels_of
+from privtally.store.surveys import Survey
+
+PATIENCE = 2.0
+"""How many seconds a page waits for an estimate."""
+
+
+class Estimates:
+    """The last estimate of every survey that somebody looked at, and those that are being computed, one a survey."""
+
+    def __init__(self) -> None:
+        self._finished: dict[str, Found] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def so_far(self, collector: Collector, survey: Survey) -> Found | None:
+        """What is known; None if nobody has answered or the first estimate is not finished."""
+        task = self._running.get(survey.id)
+        if task is None:
+            task = self._running[survey.id] = asyncio.create_task(self._compute(collector, survey))
+        await asyncio.wait({task}, timeout=PATIENCE)
+        if task.done():
+            await task  # a defect is the page's defect
+        return self._finished.get(survey.id)
+
+    async def _compute(self, collector: Collector, survey: Survey) -> None:
+        try:
+            self._finished[survey.id] = panels_of(await collector.estimate(survey, "pooled"))
+        except EstimateError:  # nobody has answered yet
+            self._finished.pop(survey.id, None)
+        finally:
+            del self._running[survey.id]

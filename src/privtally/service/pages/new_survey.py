@@ -1,0 +1,89 @@
+"""/new: a survey is written in a form, with what each choice means beside it."""
+
+import asyncio
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Response, get, post
+
+from privtally.documents.estimate import NORMAL_95
+from privtally.documents.plan import design
+from privtally.errors import PrivtallyError
+from privtally.service import operations
+from privtally.service.collector import TheCollector
+from privtally.service.pages.about import check_about, write_about
+from privtally.service.pages.drafts import SAMPLE, SLIDER, Draft
+from privtally.service.pages.promise import promise_of
+from privtally.service.pages.rendering import page, to
+from privtally.service.pages.sessions import require_session
+from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
+from privtally.service.pages.survey import true_words
+from privtally.service.pages.words import words_for
+
+
+@get("/new", guards=[require_session])
+async def new_page(request: AnyRequest, setup: TheSetup) -> Response[str]:
+    """The form, empty or with a sample."""
+    return await _form(request, setup, SAMPLE if "sample" in request.query_params else Draft())
+
+
+@post("/new", guards=[require_session], status_code=HTTPStatus.OK)
+async def change_or_create(request: AnyRequest, setup: TheSetup, collector: TheCollector) -> Response[Any]:
+    """Add or remove a question, show what the choices mean, or start the survey."""
+    form = {name: str(value) for name, value in (await request.form()).items()}
+    try:
+        draft = Draft.read(form)
+    except PrivtallyError as refusal:
+        return page(request, "refused.html", HTTPStatus.BAD_REQUEST, sentence=str(refusal))
+    step = form.get("do", "create")
+    if step != "create":
+        return await _form(request, setup, draft.changed(step))
+    try:
+        check_about(draft.about)
+        advice = await asyncio.to_thread(draft.advice, setup.advise)
+        survey = await operations.create(collector.store, draft.campaign(advice))
+    except PrivtallyError as refusal:
+        return await _form(request, setup, draft, str(refusal))
+    if draft.about:
+        await collector.store.write(partial(write_about, campaign=survey.id, about=draft.about))
+    return to(f"/c/{survey.id}")
+
+
+@post("/new/advice", guards=[require_session], status_code=HTTPStatus.OK)
+async def advice_part(request: AnyRequest, setup: TheSetup) -> Response[str]:
+    """What the choices of a form mean, while it is written."""
+    try:
+        draft = Draft.read({name: str(value) for name, value in (await request.form()).items()})
+    except PrivtallyError as refusal:
+        return page(request, "advice.html", fault=str(refusal), draft=Draft(), advice=None)
+    return page(request, "advice.html", **await _meaning(request, setup, draft))
+
+
+async def _form(request: AnyRequest, setup: Setup, draft: Draft, refused: str | None = None) -> Response[str]:
+    return page(
+        request,
+        "new.html",
+        HTTPStatus.OK if refused is None else HTTPStatus.BAD_REQUEST,
+        **await _meaning(request, setup, draft),
+        refused=refused,
+        slider=SLIDER,
+    )
+
+
+async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str, Any]:
+    """What a draft would do, or what is missing in it."""
+    try:
+        advice = await asyncio.to_thread(draft.advice, setup.advise)
+        plan = await asyncio.to_thread(design, draft.schema(), draft.epsilon, advice.mechanism)
+        promise = await asyncio.to_thread(promise_of, [plan])
+    except PrivtallyError as refusal:
+        return {"draft": draft, "advice": None, "fault": str(refusal)}
+    words = words_for(request.headers.get("accept-language", ""))
+    return {
+        "draft": draft,
+        "advice": advice,
+        "fault": None,
+        "points": words.number(100 * NORMAL_95 * advice.error, 1),
+        "true_words": true_words(promise, words),
+    }

@@ -1,0 +1,77 @@
+"""Logging in: the administrator's token is exchanged for a cookie, and forms come from the service's own pages."""
+
+import secrets
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Response, get, post
+from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
+from litestar.enums import MediaType
+
+from privtally.errors import PrivtallyError
+from privtally.service.collector import Collector, TheCollector
+from privtally.service.pages.logins import end_login, is_open, open_login, this_hour
+from privtally.service.pages.rendering import page, to
+from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
+from privtally.service.tokens import is_admin
+
+COOKIE = "privtally_session"
+
+
+class LoginNeededError(PrivtallyError):
+    """A page is for the administrator."""
+
+
+class ForeignFormError(PrivtallyError):
+    """A form was sent from a page of somebody else."""
+
+
+async def require_session(connection: ASGIConnection[Any, Any, Any, Any], _: Any) -> None:
+    """Let only the administrator pass, and only from the service's own pages."""
+    collector: Collector = connection.app.state.collector
+    cookie = connection.cookies.get(COOKIE, "")
+    if not cookie or not await collector.store.read(partial(is_open, cookie=cookie, hour=this_hour())):
+        raise LoginNeededError("log in with the administrator's token")
+
+
+async def require_own_form(request: AnyRequest) -> None:
+    """Refuse a form from another origin. Browsers name the origin of every form that they post."""
+    setup: Setup = request.app.state.pages
+    if request.method == "POST" and not setup.is_own(request, request.headers.get("origin", "")):
+        raise ForeignFormError("this form was not sent from a page of this service")
+
+
+@get("/login")
+async def login_page(request: AnyRequest) -> Response[str]:
+    """A form for the administrator's token."""
+    return page(request, "login.html", wrong=False)
+
+
+@post("/login")
+async def login(request: AnyRequest, collector: TheCollector, setup: TheSetup) -> Response[Any]:
+    """Open a session."""
+    token = str((await request.form()).get("token", "")).strip()
+    if not await is_admin(collector.store, token):
+        return page(request, "login.html", HTTPStatus.FORBIDDEN, wrong=True)
+    cookie = secrets.token_urlsafe(32)
+    await collector.store.write(partial(open_login, cookie=cookie, hour=this_hour()))
+    own = Cookie(COOKIE, value=cookie, path="/", httponly=True, samesite="strict", secure=setup.over_tls(request))
+    return to("/", [own])
+
+
+@post("/logout", guards=[require_session])
+async def logout(request: AnyRequest, collector: TheCollector) -> Response[Any]:
+    """End the session."""
+    await collector.store.write(partial(end_login, cookie=request.cookies[COOKIE]))
+    response: Response[Any] = to("/login")
+    response.delete_cookie(COOKIE, path="/")
+    return response
+
+
+def ask_to_log_in(request: AnyRequest, _: Exception) -> Response[Any]:
+    """Lead to the login, also from a part of a page that refreshes itself."""
+    if request.headers.get("hx-request"):
+        return Response("", media_type=MediaType.HTML, headers={"HX-Redirect": "/login"})
+    return to("/login")

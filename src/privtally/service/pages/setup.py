@@ -1,0 +1,54 @@
+"""What pages are given by whoever starts the service."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from litestar import Request
+from litestar.di import NamedDependency
+
+from privtally.names import MechanismName
+from privtally.schema import Schema
+from privtally.service.pages.estimates import Estimates
+
+AnyRequest = Request[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The campaign that is recommended, and the error of a frequency to expect of it (root of the mean square)."""
+
+    mechanism: MechanismName
+    phase1_share: float | None
+    """The share of the people in the first round, if there are two."""
+    error: float
+
+
+Advise = Callable[[Schema, float, int], Advice]
+"""The advice for questions, a budget and a number of people."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Who gives advice, where the service is reached if not where a request says, and the estimates that pages show."""
+
+    advise: Advise
+    public_url: str | None = None
+    estimates: Estimates = field(default_factory=Estimates)
+
+    def base(self, request: AnyRequest) -> str:
+        """The address that links to surveys start with."""
+        return (self.public_url or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
+
+    def over_tls(self, request: AnyRequest) -> bool:
+        return self.base(request).startswith("https://")
+
+    def is_own(self, request: AnyRequest, origin: str) -> bool:
+        """Whether an Origin header names this service."""
+        named = urlsplit(origin).netloc
+        return named != "" and named in {request.headers.get("host"), urlsplit(self.base(request)).netloc}
+
+
+TheSetup = NamedDependency[Setup]
+"""How a route asks for the setup."""

@@ -1,0 +1,193 @@
+/** The survey page: answers become a private report on this device, which is drawn once. */
+
+import { checkCampaign, encode, loadPlan, privatise } from "/client/privtally.js";
+import { Refusal, Reports } from "/static/reports.js";
+
+const MOST_SHOWN = 200; // of a long list's answers
+
+const main = document.getElementById("main");
+const form = document.getElementById("form");
+const cards = [...form.querySelectorAll(".question")];
+const campaign = main.dataset.campaign;
+const reports = new Reports(campaign, location.hash.slice(1) || null);
+
+/** Show one message and hide all others. */
+function tell(name) {
+	const messages = [...document.querySelectorAll("#messages > *")];
+	const known = name === null || messages.some(message => message.id === `say-${name}`);
+	for (const message of messages) message.hidden = message.id !== `say-${known ? name : "refused"}`;
+	document.getElementById("again").hidden = !["unavailable", "unreachable"].includes(name);
+}
+
+// The plan
+
+/** The plan to answer, if it belongs to the campaign of the link, is published, and asks what the page shows. */
+async function readPlan() {
+	const published = JSON.parse(await reports.read("/plans"));
+	const [first, plan] = [await loadPlan(JSON.stringify(published[0])), await loadPlan(await reports.read("/plan"))];
+	checkCampaign(campaign, first, plan);
+	const known = published.some(other => other.digest === plan.digest);
+	const shown = cards.length === plan.schema.attributes.length && cards.every((card, place) => shows(card, plan, place));
+	if (!known || !shown) throw new Refusal("wrong-plan");
+	document.getElementById("digest").textContent = plan.digest;
+	return plan;
+}
+
+/** Whether a card shows the question at a place of the plan, in the plan's words. */
+function shows(card, plan, place) {
+	const attribute = plan.schema.attributes[place];
+	const said = [...card.querySelectorAll(".choice:not(.not-said) span")].map(span => span.textContent);
+	const named = card.querySelector("legend").textContent === attribute.name;
+	return named && (card.dataset.kind !== "few" || said.join("\n") === answersOf(attribute).join("\n"));
+}
+
+const answersOf = ({ labels, optional }) => (optional ? labels.slice(0, -1) : labels);
+
+// The answers
+
+/** Let somebody search a long list of answers. */
+function fillList(card, labels) {
+	const [search, list] = [card.querySelector("[type=search]"), card.querySelector("select")];
+	const show = () => {
+		const wanted = search.value.trim().toLowerCase();
+		const found = labels.filter(label => label.toLowerCase().includes(wanted));
+		list.replaceChildren(...found.slice(0, MOST_SHOWN).map(label => new Option(label)));
+		card.querySelector(".found").textContent = found.length.toLocaleString(document.documentElement.lang);
+	};
+	search.addEventListener("input", show);
+	show();
+}
+
+/** The answer to a question: a label, the text of a number, or null if it was left out. */
+function answerOf(card, attribute) {
+	if (card.querySelector(".not-said :checked")) return null;
+	switch (card.dataset.kind) {
+		case "few":
+			return attribute.labels[card.querySelector(":checked")?.value] ?? "";
+		case "many":
+			return card.querySelector("select").value;
+		default: {
+			const text = card.querySelector("input").value;
+			return document.documentElement.lang === "de" ? text.replace(",", ".") : text;
+		}
+	}
+}
+
+function fits(attribute, answer) {
+	if (answer === "") return false; // somebody who would rather not say says so
+	try {
+		encode({ attributes: [attribute] }, { [attribute.name]: answer });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** All answers by name; null if some are missing or wrong, which the cards then say. */
+function answersOfAll(plan) {
+	const answers = {};
+	const wrong = cards.filter((card, place) => {
+		const attribute = plan.schema.attributes[place];
+		const answer = (answers[attribute.name] = answerOf(card, attribute));
+		const right = fits(attribute, answer);
+		card.querySelector(".fault").hidden = right;
+		return !right;
+	});
+	wrong[0]?.querySelector("input").focus();
+	return wrong.length ? null : answers;
+}
+
+// What was sent
+
+function define(list, pairs) {
+	const lines = pairs.flatMap(([name, value]) => {
+		const [term, definition] = [document.createElement("dt"), document.createElement("dd")];
+		[term.textContent, definition.textContent] = [name, value];
+		return [term, definition];
+	});
+	list.replaceChildren(...lines);
+}
+
+const word = name => document.getElementById(`word-${name}`).textContent;
+
+/** A report in words. */
+function inWords(plan, report) {
+	return JSON.parse(report).codes.map((code, place) => {
+		const { name, labels, optional } = plan.schema.attributes[place];
+		const part = plan.sampler.find(own => own.attributes.includes(place));
+		const channel = part.asked[part.attributes.indexOf(place)];
+		if (code === null) return [name, word("not-asked")];
+		if (channel.outputs !== channel.inputs) return [name, word("code").replace("#", code)];
+		return [name, optional && code === labels.length - 1 ? word("not-said") : labels[code]];
+	});
+}
+
+function showDone(plan, entry, answers) {
+	tell(null);
+	form.remove();
+	document.querySelector(".promise details").open = false;
+	const done = document.getElementById("done");
+	document.getElementById("report-id").textContent = JSON.parse(entry.report).id;
+	const mine = document.getElementById("answered");
+	if (answers) define(mine.querySelector("dl"), Object.entries(answers).map(([name, own]) => [name, own ?? word("not-said")]));
+	else mine.remove();
+	if (plan.digest === entry.plan) define(document.querySelector("#received dl"), inWords(plan, entry.report));
+	else document.getElementById("received").remove();
+	done.hidden = false;
+	if (answers) done.querySelector("h2").focus();
+}
+
+/** Wait, or until somebody wants to try again. */
+const pause = seconds =>
+	new Promise(resolve => {
+		const timer = setTimeout(resolve, 1000 * seconds);
+		const button = document.querySelector("#again button");
+		button.addEventListener("click", () => resolve(clearTimeout(timer)), { once: true });
+	});
+
+async function answer(plan, answers) {
+	const entry = await reports.draw(plan, () => privatise(plan, answers));
+	const outcome = entry ? await reports.deliver(entry, tell, pause) : "answered";
+	if (outcome === "arrived") showDone(plan, entry, answers);
+	else tell(outcome);
+}
+
+function ask(plan) {
+	cards.forEach((card, place) => {
+		if (card.dataset.kind === "many") fillList(card, answersOf(plan.schema.attributes[place]));
+	});
+	form.addEventListener("submit", event => {
+		event.preventDefault();
+		const answers = answersOfAll(plan);
+		if (!answers) return;
+		form.hidden = true;
+		answer(plan, answers).catch(fail);
+	});
+	form.hidden = false;
+}
+
+/** Say why nothing can be asked. */
+function fail(fault) {
+	const name = fault instanceof Refusal ? fault.message : "wrong-plan";
+	tell(name !== "unavailable" && document.getElementById(`say-${name}`) ? name : "unreachable");
+	document.querySelector("#again button").addEventListener("click", () => location.reload());
+}
+
+async function start() {
+	if (!globalThis.isSecureContext) return tell("insecure");
+	if (!reports.lasting) return tell("forgetful");
+	tell("loading");
+	const pending = reports.all.find(entry => !entry.outcome);
+	if (pending) await reports.deliver(pending, tell, pause);
+	const { last } = reports;
+	const plan = await readPlan().catch(fault => {
+		if (last?.outcome !== "arrived") throw fault;
+	});
+	if (!plan) return tell("answered");
+	tell(null);
+	if (reports.mayAnswer(plan)) ask(plan);
+	else if (last.outcome === "arrived") showDone(plan, last, null);
+	else tell(last.outcome);
+}
+
+start().catch(fail);

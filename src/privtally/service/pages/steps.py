@@ -1,0 +1,95 @@
+"""Steps that cannot be undone: each is a page that says what will happen, and a button."""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from litestar import Response, get, post
+from litestar.params import FromPath
+
+from privtally.collector.learn import learn
+from privtally.errors import CampaignError, LearningError
+from privtally.service import operations
+from privtally.service.collector import TheCollector
+from privtally.service.pages.about import forget_about
+from privtally.service.pages.dashboard import standing
+from privtally.service.pages.learned import likenesses
+from privtally.service.pages.promise import promise_of
+from privtally.service.pages.rendering import page, to
+from privtally.service.pages.sessions import require_session
+from privtally.service.pages.setup import AnyRequest
+from privtally.service.pages.survey import true_words
+from privtally.service.pages.words import words_for
+
+
+@get("/c/{campaign:str}/advance", guards=[require_session])
+async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """What the next round would be, if it were opened now."""
+    survey = await collector.survey(campaign)
+    if survey.campaign.open_plan is None:
+        raise CampaignError("this survey is closed")
+    options, phases = survey.options, await operations.history(collector.store, survey)
+    learning = partial(learn, rule=options.rule, people=options.people, max_pivot_guess=options.max_pivot_guess)
+    values: dict[str, Any] = {"survey": survey, "now": await standing(collector, survey), "fault": None}
+    try:
+        plan = await asyncio.to_thread(learning, phases)
+    except LearningError as refusal:
+        return page(request, "advance.html", **{**values, "fault": str(refusal)}, likenesses=[], before="", after="")
+    words = words_for(request.headers.get("accept-language", ""))
+    promises = [await asyncio.to_thread(promise_of, [own]) for own in (survey.plans[-1], plan)]
+    before, after = (true_words(own, words) for own in promises)
+    return page(request, "advance.html", **values, likenesses=likenesses(plan), before=before, after=after)
+
+
+@post("/c/{campaign:str}/advance", guards=[require_session])
+async def advance(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
+    """Open the next round after the plan that the form names; sent again, nothing changes."""
+    digest = str((await request.form()).get("plan", ""))
+    await operations.advance(collector.store, campaign, digest)
+    return to(f"/c/{campaign}")
+
+
+@get("/c/{campaign:str}/close", guards=[require_session])
+async def close_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """What closing means."""
+    survey = await collector.survey(campaign)
+    return page(request, "close.html", survey=survey, now=await standing(collector, survey))
+
+
+@post("/c/{campaign:str}/close", guards=[require_session])
+async def close(campaign: FromPath[str], collector: TheCollector) -> Response[Any]:
+    """Take no more answers."""
+    await operations.close(collector.store, campaign)
+    return to(f"/c/{campaign}")
+
+
+@get("/c/{campaign:str}/forget", guards=[require_session])
+async def forget_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """What deleting the reports means."""
+    return page(request, "confirm.html", survey=await collector.survey(campaign), step="forget")
+
+
+@post("/c/{campaign:str}/forget", guards=[require_session])
+async def forget(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
+    """Delete the reports of a closed survey and keep its totals; its title confirms it."""
+    await operations.delete_reports(collector.store, campaign, await _title(request))
+    return to(f"/c/{campaign}")
+
+
+@get("/c/{campaign:str}/delete", guards=[require_session])
+async def delete_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """What deleting everything means."""
+    return page(request, "confirm.html", survey=await collector.survey(campaign), step="delete")
+
+
+@post("/c/{campaign:str}/delete", guards=[require_session])
+async def delete(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
+    """Delete a closed survey; its title confirms it."""
+    await operations.delete(collector.store, campaign, await _title(request))
+    collector.forget(campaign)
+    await collector.store.write(partial(forget_about, campaign=campaign))
+    return to("/")
+
+
+async def _title(request: AnyRequest) -> str:
+    return str((await request.form()).get("title", ""))

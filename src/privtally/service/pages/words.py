@@ -1,0 +1,66 @@
+"""The words of the pages, in the language that a browser asks for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import ceil, floor, log10
+
+import msgspec
+
+LANGUAGES = ("en", "de")
+"""The languages of the catalogue; the first is for everybody else."""
+_THIN_SPACE = "\u202f"
+
+
+@dataclass(frozen=True)
+class Words:
+    """One language of the catalogue, and how it writes numbers."""
+
+    language: str
+    texts: Mapping[str, str]
+
+    def say(self, key: str, **values: object) -> str:
+        """A text of the catalogue with values in their places; whole numbers are written as this language does."""
+        written = {name: self.number(value) if type(value) is int else value for name, value in values.items()}
+        return self.texts[key].format_map(written)
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with thousands set apart."""
+        text = f"{value:,.{digits}f}"
+        return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
+
+    def percent(self, share: float, digits: int = 0) -> str:
+        """A share of 1 in percent."""
+        return f"{self.number(100 * share, digits)}{_THIN_SPACE}%"
+
+    def at_most(self, value: float) -> str:
+        """A number rounded up to two digits that matter, for what is a bound."""
+        digits = 1 - floor(log10(value))
+        return self.number(ceil(round(value * 10.0**digits, 6)) / 10.0**digits, max(digits, 0))
+
+
+@cache
+def words_in(language: str) -> Words:
+    """The words of one of the `LANGUAGES`."""
+    document = files(__package__).joinpath("texts", f"{language}.json").read_bytes()
+    return Words(language, msgspec.json.decode(document, type=dict[str, str]))
+
+
+def words_for(accepted: str) -> Words:
+    """The words for an Accept-Language header: of the catalogue's languages the one that is wanted most."""
+    wanted: list[tuple[float, str]] = []
+    for item in accepted.split(","):
+        name, _, weight = item.partition(";q=")
+        language = name.strip().lower().partition("-")[0]
+        if language in LANGUAGES:
+            wanted.append((_weight(weight), language))
+    best = max(wanted, key=lambda item: item[0], default=(0.0, LANGUAGES[0]))
+    return words_in(best[1] if best[0] > 0 else LANGUAGES[0])
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text) if text else 1.0
+    except ValueError:
+        return 0.0

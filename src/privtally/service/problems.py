@@ -1,0 +1,85 @@
+"""Refusals as RFC 9457 problem documents, each kind with a name that never changes."""
+
+import logging
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+
+from privtally.errors import (
+    CampaignError,
+    EstimateError,
+    LearningError,
+    PrivtallyError,
+    UnavailableError,
+    UnknownCampaignError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 2
+_LOG = logging.getLogger("privtally")
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A problem document; `type` is a URN that programs may compare."""
+
+    type: str
+    title: str
+    status: int
+    detail: str | None = None
+
+
+class ProblemError(Exception):
+    """A refusal with a name of its own."""
+
+    def __init__(self, status: HTTPStatus, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.name, self.detail, self.headers = status, name, detail, dict(headers or {})
+
+
+REFUSALS: Mapping[type[PrivtallyError], tuple[HTTPStatus, str]] = {
+    UnknownCampaignError: (HTTPStatus.NOT_FOUND, "unknown-campaign"),
+    UnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    CampaignError: (HTTPStatus.CONFLICT, "wrong-step"),
+    LearningError: (HTTPStatus.CONFLICT, "cannot-learn"),
+    EstimateError: (HTTPStatus.CONFLICT, "cannot-estimate"),
+    PrivtallyError: (HTTPStatus.BAD_REQUEST, "invalid-request"),
+}
+"""What each refusal of the library is over HTTP; the first that fits."""
+
+
+def problem(
+    status: HTTPStatus, name: str, detail: str | None, headers: Mapping[str, str] | None = None
+) -> Response[Any]:
+    """A response that holds a problem document."""
+    extra = {"X-Content-Type-Options": "nosniff"}
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        extra["Retry-After"] = str(RETRY_SECONDS)
+    body = Problem(f"urn:privtally:{name}", name.replace("-", " ").capitalize(), status, detail)
+    return Response(
+        msgspec.json.encode(body), status_code=status, media_type=MEDIA_TYPE, headers={**extra, **(headers or {})}
+    )
+
+
+def refuse(_: Request[Any, Any, Any], fault: Exception) -> Response[Any]:
+    """The problem document of a refusal, whoever refused."""
+    match fault:
+        case ProblemError():
+            return problem(fault.status, fault.name, fault.detail, fault.headers)
+        case UnavailableError():
+            _LOG.warning("unavailable", extra={"cause": type(fault.__cause__).__name__})
+            return problem(*REFUSALS[UnavailableError], "Nothing was stored; try again in a moment.")
+        case PrivtallyError():
+            status, name = next(found for kind, found in REFUSALS.items() if isinstance(fault, kind))
+            return problem(status, name, str(fault))
+        case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+            status = HTTPStatus(fault.status_code)
+            return problem(status, status.phrase.lower().replace(" ", "-"), None, fault.headers)
+    # Its message may quote what somebody sent; the places it passed through do not.
+    places = "".join(traceback.format_tb(fault.__traceback__))
+    _LOG.error("defect", extra={"kind": type(fault).__name__, "places": places})
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)

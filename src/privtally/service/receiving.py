@@ -1,0 +1,112 @@
+"""POST …/reports: bytes -> reports that fit a plan -> the intake."""
+
+from collections import Counter
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar import Request, post
+from litestar.params import FromPath
+
+from privtally.documents.report import Report, check_report, load_report
+from privtally.errors import ReportError
+from privtally.service.collector import TheCollector
+from privtally.service.describing import MANY, ONE, TakesReports, refusals
+from privtally.service.problems import ProblemError
+from privtally.service.tokens import hashed, phase_of
+from privtally.store.accept import Arrival, Outcome, Refusal
+from privtally.store.packing import pack
+from privtally.store.session import StoredReport
+from privtally.store.surveys import Survey
+
+MOST_REPORTS = 1_000
+TOKEN_HEADER = "privtally-token"  # noqa: S105  # the name of a header
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A report that was not stored: its place in the request, from 0, and why."""
+
+    index: int
+    reason: Refusal
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What became of the reports of a request. Those accepted and repeated are on disk."""
+
+    accepted: int
+    repeated: int
+    refused: list[Refused]
+
+
+@post(
+    "/v1/campaigns/{campaign:str}/reports",
+    operation_class=TakesReports,
+    responses=refusals(404, 413, 415),
+    status_code=HTTPStatus.OK,
+    summary="Send one report or many",
+)
+async def receive(campaign: FromPath[str], request: Request[Any, Any, Any], collector: TheCollector) -> Receipt:
+    """Store a report (JSON), or up to 1,000 (NDJSON). The answer comes once they are on disk."""
+    lines = await _lines(request)
+    loaded = [_loaded(line) for line in lines]
+    survey, plans = await collector.survey_with(campaign, {report.plan for report in loaded if report is not None})
+    token = request.headers.get(TOKEN_HEADER) if len(lines) == 1 else None
+    outcomes: list[Outcome] = ["invalid_report"] * len(lines)
+    arrivals: dict[int, Arrival] = {}
+    for place, report in enumerate(loaded):
+        if report is None:
+            continue
+        if report.plan not in plans:
+            outcomes[place] = "wrong_plan"
+            continue
+        number, plan = plans[report.plan]
+        try:
+            codes = pack(plan, check_report(plan, report))
+        except ReportError:
+            continue
+        stored = StoredReport(number, bytes.fromhex(report.id), codes)
+        arrivals[place] = _with_token(survey, plan.phase, stored, token)
+    for place, outcome in zip(arrivals, await collector.intake.accept(list(arrivals.values())), strict=True):
+        outcomes[place] = outcome
+    for kind, times in Counter(outcomes).items():
+        collector.reports.labels(kind).inc(times)
+    return Receipt(
+        accepted=outcomes.count("accepted"),
+        repeated=outcomes.count("repeated"),
+        refused=[
+            Refused(place, outcome)
+            for place, outcome in enumerate(outcomes)
+            if outcome != "accepted" and outcome != "repeated"
+        ],
+    )
+
+
+def _with_token(survey: Survey, phase: int, report: StoredReport, token: str | None) -> Arrival:
+    """A report with its token's hash; a token of another phase pays for nothing."""
+    if not survey.options.tokens or token is None:
+        return Arrival(survey.number, report)
+    fits = phase_of(survey, token) == min(phase, 2)
+    return Arrival(survey.number, report, hashed(token), None if fits else "wrong_plan")
+
+
+async def _lines(request: Request[Any, Any, Any]) -> list[bytes]:
+    """The reports of a request, each as its bytes."""
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "compressed", "Send reports without compressing them.")
+    kind = request.content_type[0]
+    if kind not in (ONE, MANY):
+        detail = f"Send one report as {ONE} or several as {MANY}."
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", detail)
+    body = await request.body()
+    lines = [body] if kind == ONE else [line for line in body.splitlines() if line.strip()]
+    if len(lines) > MOST_REPORTS:
+        detail = f"Send at most {MOST_REPORTS:,} reports at a time."
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many-reports", detail)
+    return lines
+
+
+def _loaded(line: bytes) -> Report | None:
+    try:
+        return load_report(line)
+    except ReportError:
+        return None

@@ -1,0 +1,67 @@
+"""What comes of a campaign: numbers of reports, estimates, and exports."""
+
+from typing import Any
+
+from litestar import Request, Response, get
+from litestar.params import FromPath, FromQuery
+from litestar.response import Stream
+
+from privtally.names import Method
+from privtally.service import exports, operations
+from privtally.service.admin import check_admin, require_admin
+from privtally.service.collector import TheCollector
+from privtally.service.describing import document, refusals
+from privtally.service.views import PhaseView, view
+
+
+@get(
+    "/v1/campaigns/{campaign:str}/estimates",
+    responses=document("An estimate.") | refusals(401, 404, 409),
+    summary="How frequent every answer is",
+)
+async def estimates(
+    campaign: FromPath[str],
+    request: Request[Any, Any, Any],
+    collector: TheCollector,
+    method: FromQuery[Method] = "pooled",
+) -> Response[bytes]:
+    """Frequencies with their intervals from all reports so far; open to everybody if the campaign publishes them."""
+    survey = await operations.find(collector.store, campaign)
+    if not survey.options.published:
+        await check_admin(request, collector)
+    found = await collector.estimate(survey, method)
+    return Response(found.dump(), media_type="application/json", headers={"Cache-Control": "no-cache"})
+
+
+@get(
+    "/v1/campaigns/{campaign:str}/counters",
+    guards=[require_admin],
+    responses=refusals(401, 404),
+    summary="How many reports there are",
+)
+async def counters(campaign: FromPath[str], collector: TheCollector) -> list[PhaseView]:
+    """The number of reports of every phase."""
+    survey = await operations.find(collector.store, campaign)
+    return (await view(collector.store, survey)).phases
+
+
+@get(
+    "/v1/campaigns/{campaign:str}/export",
+    guards=[require_admin],
+    responses=refusals(401, 404, 409),
+    summary="Take everything away",
+)
+async def export(
+    campaign: FromPath[str],
+    collector: TheCollector,
+    format: FromQuery[exports.Format] = "json",  # noqa: A002  # the name of the parameter
+    method: FromQuery[Method] = "pooled",
+    *,
+    ids: FromQuery[bool] = False,
+) -> Stream:
+    """Estimates (csv), estimates, counts and plans (json), or private reports (ndjson), whose ids are left out."""
+    survey = await operations.find(collector.store, campaign)
+    if format == "csv":
+        await collector.estimate(survey, method)  # a refusal comes before the first byte
+    content = exports.export(collector, survey, format, method, ids=ids)
+    return Stream(content, media_type=exports.MEDIA_TYPES[format])

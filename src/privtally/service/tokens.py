@@ -1,0 +1,75 @@
+"""Tokens: the administrator's, and those that let somebody take part once.
+
+All of them are random and long, so that a plain SHA-256 hides them; a store never holds anything else of them.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterator
+from functools import partial
+
+from privtally.errors import CampaignError
+from privtally.mechanisms import NAMED
+from privtally.store import surveys
+from privtally.store.session import Session, Store
+from privtally.store.surveys import Survey
+
+MOST_TOKENS = 1_000_000
+_ADMIN = "admin_token"
+_BYTES, _BATCH = 16, 10_000
+
+
+async def new_admin_token(store: Store) -> str:
+    """A new administrator's token, to be shown once; the one before is worth nothing from now on."""
+    token = secrets.token_urlsafe(32)
+    await store.write(partial(surveys.change_setting, name=_ADMIN, value=hashed(token).hex()))
+    return token
+
+
+async def first_admin_token(store: Store) -> str | None:
+    """The administrator's token if the store has none yet."""
+    there = await store.read(partial(surveys.setting, name=_ADMIN))
+    return await new_admin_token(store) if there is None else None
+
+
+async def is_admin(store: Store, token: str) -> bool:
+    """Whether this is the administrator's token."""
+    expected = await store.read(partial(surveys.setting, name=_ADMIN))
+    return expected is not None and hmac.compare_digest(hashed(token).hex(), expected)
+
+
+async def issue(store: Store, campaign: str, number: int) -> list[str]:
+    """New participation tokens for a campaign, in random order of their phases."""
+    if not 1 <= number <= MOST_TOKENS:
+        raise CampaignError(f"the number of tokens must be between 1 and {MOST_TOKENS:,}")
+    tokens = [secrets.token_hex(_BYTES) for _ in range(number)]
+
+    async def work(session: Session) -> None:
+        for batch in _batches(tokens):
+            await surveys.add_tokens(session, campaign, map(hashed, batch))
+
+    await store.write(work)
+    return tokens
+
+
+def hashed(token: str) -> bytes:
+    """What a store keeps of a token."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def phase_of(survey: Survey, token: str) -> int:
+    """1 if a token is for the first phase, 2 if it is for a later one.
+
+    A hash under the campaign's id decides it and never the order of arrival, so that those who are early and those who
+    are late are in all phases alike.
+    """
+    if not NAMED[survey.plans[0].mechanism].learns:
+        return 1
+    drawn = hmac.digest(bytes.fromhex(survey.id), token.encode(), "sha256")
+    return 1 if int.from_bytes(drawn[:8], "big") < survey.options.phase1_share * 2**64 else 2
+
+
+def _batches(tokens: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(tokens), _BATCH):
+        yield tokens[start : start + _BATCH]

@@ -1,0 +1,147 @@
+"""PostgreSQL: whole groups of reports in single statements, and any number of processes on one database."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+
+from privtally.errors import StoreError, UnavailableError
+from privtally.store.migrations import pending, steps
+from privtally.store.session import Key, StoredReport, Work
+
+T = TypeVar("T")
+
+CONNECTIONS = 8
+_SECONDS, _SECONDS_TO_REWRITE = 30, 3_600
+_LOCK = 0x70726976  # any number that other programs on the database are unlikely to lock
+_PASSING = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+)
+"""Faults of the machine and not of the program: the same work may succeed later."""
+
+
+class PostgresqlSession:
+    """A transaction on one connection."""
+
+    for_share, for_update = " FOR SHARE", " FOR UPDATE"
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def fetch(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await self._connection.fetch(sql, *parameters)]
+
+    async def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        await self._connection.executemany(sql, rows)
+
+    async def known_reports(self, keys: Sequence[Key]) -> dict[Key, bytes]:
+        rows = await self.fetch(
+            "SELECT plan, id, codes FROM reports JOIN unnest($1::bigint[], $2::bytea[]) AS wanted (plan, id)"
+            " USING (plan, id)",
+            *_columns(keys, 2),
+        )
+        return {(plan, own): codes for plan, own, codes in rows}
+
+    async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
+        wanted = "SELECT * FROM unnest($1::bigint[], $2::bytea[])"
+        locked = f"SELECT 1 FROM tokens WHERE (campaign, hash) IN ({wanted}) ORDER BY campaign, hash FOR UPDATE"  # noqa: S608
+        await self.fetch(locked, *_columns(keys, 2))
+        rows = await self.fetch(
+            f"UPDATE tokens SET spent = 1 WHERE spent = 0 AND (campaign, hash) IN ({wanted}) RETURNING campaign, hash",  # noqa: S608
+            *_columns(keys, 2),
+        )
+        return {(campaign, own) for campaign, own in rows}
+
+    async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
+        tag = await self._connection.execute(
+            "INSERT INTO reports SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) ON CONFLICT DO NOTHING",
+            *_columns(reports, 3),
+        )
+        return int(tag.rsplit(" ", 1)[1])
+
+
+class PostgresqlStore:
+    """A database that several processes may share."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    async def read(self, work: Work[T]) -> T:
+        async with self._transaction(isolation="repeatable_read", readonly=True) as connection:
+            return await work(PostgresqlSession(connection))
+
+    async def write(self, work: Work[T]) -> T:
+        async with self._transaction() as connection:
+            return await work(PostgresqlSession(connection))
+
+    async def rewrite(self) -> None:
+        async with self._transaction() as connection:
+            # In the order in which reports are accepted, so that nobody waits in a circle.
+            await connection.execute("LOCK TABLE reports, tokens IN ACCESS EXCLUSIVE MODE")
+            for table, order in (("reports", "plan, id"), ("tokens", "campaign, hash")):
+                # Copying gives all rows one transaction's number, which CLUSTER and VACUUM FULL would not.
+                for statement in (
+                    f"CREATE TEMP TABLE copy_of_{table} ON COMMIT DROP AS TABLE {table}",
+                    f"TRUNCATE {table}",
+                    f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {order}",  # noqa: S608
+                ):
+                    await connection.execute(statement, timeout=_SECONDS_TO_REWRITE)
+
+    async def integrity(self) -> str:
+        return "ok"  # PostgreSQL looks after its own pages
+
+    async def backup(self, path: Path) -> None:
+        raise StoreError(f"{path} was not written: pg_dump makes backups of PostgreSQL while it is in use")
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def _transaction(self, **options: Any) -> AsyncIterator[Any]:
+        try:
+            async with self._pool.acquire(timeout=_SECONDS) as connection, connection.transaction(**options):
+                yield connection
+        except _PASSING as fault:
+            raise UnavailableError(f"the database cannot be used now: {type(fault).__name__}") from fault
+
+
+async def open_postgresql(url: str) -> PostgresqlStore:
+    """The store at an address, with its schema brought up to date."""
+    try:
+        pool = await asyncpg.create_pool(url, min_size=1, max_size=CONNECTIONS, command_timeout=_SECONDS)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+        raise StoreError(f"cannot reach the database: {type(fault).__name__}; is the address right?") from None
+    try:
+        async with pool.acquire() as connection:
+            await migrate(connection)
+    except BaseException:
+        await pool.close()
+        raise
+    return PostgresqlStore(pool)
+
+
+async def migrate(connection: Any, known: Sequence[str] | None = None) -> None:
+    """Take the steps that the database has not taken yet, all of them or none, one process after the other."""
+    known = steps("postgresql") if known is None else known
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        await connection.execute("CREATE TABLE IF NOT EXISTS privtally_version (version BIGINT NOT NULL)")
+        version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM privtally_version")
+        for step in pending(version, known):
+            await connection.execute(step)
+        await connection.execute("DELETE FROM privtally_version")
+        await connection.execute("INSERT INTO privtally_version VALUES ($1)", len(known))
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Rows as columns, also where there is no row."""
+    return [[row[own] for row in rows] for own in range(width)]

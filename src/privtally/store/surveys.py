@@ -1,0 +1,201 @@
+"""Surveys: campaigns as they are stored, with their titles, options and plans."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from privtally.collector.estimate import History
+from privtally.collector.tally import nothing
+from privtally.documents.campaign import Campaign, State
+from privtally.documents.plan import Plan, check_people, load_plan
+from privtally.errors import CampaignError, UnknownCampaignError
+from privtally.exact import wire
+from privtally.names import MAX_PIVOT_GUESS, Rule
+from privtally.store.session import Session
+from privtally.store.tallies import fold
+
+_SELECT = "SELECT number, title, options, closed FROM campaigns"
+_load_plan = lru_cache(maxsize=256)(load_plan)
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What an operator decides beside the first plan."""
+
+    rule: Rule = "robust"
+    people: int | None = None
+    max_pivot_guess: float = MAX_PIVOT_GUESS
+    published: bool = False
+    """Whether anybody may see the estimates."""
+    tokens: bool = False
+    """Whether a report needs a participation token."""
+    phase1_share: float = 0.1
+    """Where the campaign learns, the share of tokens that are for its first phase."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.phase1_share < 1 or not 0 < self.max_pivot_guess <= 1:
+            raise CampaignError("phase1_share and max_pivot_guess must be above 0 and not above 1")
+        if self.people is not None:
+            check_people(self.people)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A campaign with what surrounds it; `plan_numbers` are the plans' keys in the database."""
+
+    number: int
+    title: str
+    options: Options
+    campaign: Campaign
+    plan_numbers: tuple[int, ...]
+
+    @property
+    def id(self) -> str:
+        return self.campaign.plans[0].digest
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        return self.campaign.plans
+
+    def after(self, digest: str) -> Plan | None:
+        """The plan that follows the one with this digest, if there is one."""
+        places = [place for place, plan in enumerate(self.plans[:-1], start=1) if plan.digest == digest]
+        return self.plans[places[0]] if places else None
+
+
+async def create(session: Session, title: str, plan: Plan, options: Options) -> Survey:
+    """Store a campaign that is open from now on."""
+    campaign = Campaign.draft(plan).open()
+    ((number,),) = await session.fetch(
+        "INSERT INTO campaigns (id, title, options, needs_token) VALUES ($1, $2, $3, $4) RETURNING number",
+        plan.digest,
+        title,
+        msgspec.json.encode(options),
+        int(options.tokens),
+    )
+    return Survey(number, title, options, campaign, (await _insert_plan(session, number, plan),))
+
+
+async def find(session: Session, campaign: str) -> Survey:
+    """The campaign with an id; refused if there is none."""
+    wire.check_digest(campaign, "a campaign's id", UnknownCampaignError)
+    found = await _surveys(session, f"{_SELECT} WHERE id = $1", campaign)
+    if not found:
+        raise UnknownCampaignError("there is no campaign with this id")
+    return found[0]
+
+
+async def find_by_prefix(session: Session, start: str) -> Survey:
+    """The campaign whose id begins so; refused unless there is exactly one."""
+    ids = [own for (own,) in await session.fetch("SELECT id FROM campaigns") if own.startswith(start)]
+    if len(ids) != 1:
+        raise UnknownCampaignError(f"{len(ids)} campaigns have an id that begins with '{start}'; give one that exists")
+    return await find(session, ids[0])
+
+
+async def every(session: Session) -> list[Survey]:
+    """All campaigns, the newest first."""
+    return await _surveys(session, f"{_SELECT} ORDER BY number DESC")
+
+
+async def publish(session: Session, campaign: str, plan: Plan, history: History) -> Plan:
+    """Open the phase after the one that a plan was last learned from; the plan that is there already wins.
+
+    Reports keep coming while a plan is learned, so the counts that it rests on are stored with it.
+    """
+    survey = await _locked(session, campaign)
+    if plan.phase <= len(survey.plans):
+        return survey.plans[plan.phase - 1]
+    followed = survey.campaign.close().follow(plan)
+    number = await _insert_plan(session, survey.number, plan)
+    numbers = {own.digest: own_number for own, own_number in zip(survey.plans, survey.plan_numbers, strict=True)}
+    await session.execute_many(
+        "INSERT INTO learned VALUES ($1, $2, $3)",
+        [(number, numbers[source.digest], counts.dump()) for source, counts in history],
+    )
+    return followed.plans[-1]
+
+
+async def close(session: Session, campaign: str) -> Survey:
+    """Take no more reports; closing again changes nothing."""
+    survey = await _locked(session, campaign)
+    await session.fetch("UPDATE campaigns SET closed = 1 WHERE number = $1", survey.number)
+    return await find(session, campaign)
+
+
+async def delete(session: Session, campaign: str) -> None:
+    """Delete a closed campaign with everything that belongs to it."""
+    survey = await _locked(session, campaign)
+    if survey.campaign.state is not State.CLOSED:
+        raise CampaignError("only a closed campaign can be deleted; close it first")
+    for table in ("reports", "uncounted", "learned"):
+        await session.execute_many(f"DELETE FROM {table} WHERE plan = $1", [(own,) for own in survey.plan_numbers])  # noqa: S608
+    for table, column in (("tokens", "campaign"), ("plans", "campaign"), ("campaigns", "number")):
+        await session.fetch(f"DELETE FROM {table} WHERE {column} = $1", survey.number)  # noqa: S608
+
+
+async def delete_reports(session: Session, campaign: str) -> None:
+    """Delete the reports of a closed campaign, whose ids no longer need to stop repeats, and keep their counts."""
+    survey = await _locked(session, campaign)
+    if survey.campaign.state is not State.CLOSED:
+        raise CampaignError("reports can be deleted once the campaign is closed: until then their ids stop repeats")
+    for number, plan in numbered(survey):
+        await fold(session, number, plan)
+        await session.fetch("DELETE FROM reports WHERE plan = $1", number)
+
+
+async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -> None:
+    """Let these tokens, known by their hashes alone, be spent on one report each."""
+    survey = await _locked(session, campaign)
+    if not survey.options.tokens or survey.campaign.state is State.CLOSED:
+        raise CampaignError("tokens are for open campaigns that were created with them")
+    rows = [(survey.number, own) for own in sorted(hashes)]
+    await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", rows)
+
+
+async def setting(session: Session, name: str) -> str | None:
+    """A setting of the whole store."""
+    found = await session.fetch("SELECT value FROM settings WHERE name = $1", name)
+    return found[0][0] if found else None
+
+
+async def change_setting(session: Session, name: str, value: str) -> None:
+    """Set a setting of the whole store."""
+    await session.fetch(
+        "INSERT INTO settings VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value
+    )
+
+
+async def _locked(session: Session, campaign: str) -> Survey:
+    await session.fetch(f"SELECT 1 FROM campaigns WHERE id = $1{session.for_update}", campaign)  # noqa: S608
+    return await find(session, campaign)
+
+
+async def _surveys(session: Session, sql: str, *parameters: str) -> list[Survey]:
+    surveys = []
+    for number, title, options, closed in await session.fetch(sql, *parameters):
+        plans = await session.fetch("SELECT number, document FROM plans WHERE campaign = $1 ORDER BY phase", number)
+        state = State.CLOSED if closed else State.OPEN
+        campaign = Campaign(tuple(_load_plan(document) for _, document in plans), state)
+        decoded = msgspec.json.decode(options, type=Options)
+        surveys.append(Survey(number, title, decoded, campaign, tuple(own for own, _ in plans)))
+    return surveys
+
+
+async def _insert_plan(session: Session, campaign: int, plan: Plan) -> int:
+    ((number,),) = await session.fetch(
+        "INSERT INTO plans (campaign, phase, digest, document, counts, counted)"
+        " VALUES ($1, $2, $3, $4, $5, 0) RETURNING number",
+        campaign,
+        plan.phase,
+        plan.digest,
+        plan.dump(),
+        nothing(plan).dump(),
+    )
+    return int(number)
+
+
+def numbered(survey: Survey) -> Sequence[tuple[int, Plan]]:
+    """The plans of a survey with their keys in the database."""
+    return list(zip(survey.plan_numbers, survey.plans, strict=True))

@@ -1,0 +1,110 @@
+"""campaign and db: an operator's commands on a store."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
+
+import asyncio
+from functools import partial
+
+import apsw
+
+from privtally.documents.plan import Plan
+from privtally.service import operations
+from privtally.store import open_store
+from privtally.store.accept import accept
+from privtally.store.session import Store
+from tests.cli.conftest import SCHEMA, Program
+from tests.store.people import answered, arrivals
+
+
+@pytest.fixture
+def operator(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.toml").write_text(SCHEMA)
+    return program
+
+
+def create(operator: Program, *more: str) -> Any:
+    words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m", "corr-rr", "--json", *more)
+    return operator(*words).json()
+
+
+def store_reports(campaign: str, people: int) -> None:
+    async def work(store: Store) -> None:
+        survey = await operations.find(store, campaign)
+        plan: Plan = survey.plans[-1]
+        await store.write(partial(accept, arrivals=arrivals(survey, answered(plan, people, seed=plan.phase))))
+
+    async def run() -> None:
+        store = await open_store("sqlite:///privtally.db")
+        await work(store)
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_campaign_from_its_creation_to_its_end(operator: Program) -> None:
+    made = create(operator, "--people", "900")
+    short = made["id"][:10]
+    store_reports(made["id"], 300)
+    assert "300" in operator("campaign", "list").out
+    assert [phase["reports"] for phase in operator("campaign", "advance", short, "--json").json()["phases"]] == [300, 0]
+    store_reports(made["id"], 200)
+    shown = operator("campaign", "show", short, "--json").json()
+    assert [phase["reports"] for phase in shown["phases"]] == [300, 200]
+    assert operator("db", "check", "--json").json() == {"campaigns": 1, "reports": 500, "faults": []}
+    for suffix in ("csv", "json", "ndjson"):
+        operator("campaign", "export", short, "-o", f"all.{suffix}")
+    assert len(Path("all.ndjson").read_bytes().splitlines()) == 500
+    assert len(json.loads(Path("all.json").read_text())["phases"]) == 2
+    operator("campaign", "export", short, "-o", "all.txt", code=2)
+    operator("campaign", "delete", short, "--title", "Sleep", code=2)
+    assert operator("campaign", "close", short, "--json").json()["state"] == "closed"
+    operator("campaign", "delete", short, "--title", "Slept", code=2)
+    operator("campaign", "delete", short, "--title", "Sleep")
+    assert operator("campaign", "list", "--json").json() == []
+
+
+def test_tokens_are_written_once_each(operator: Program) -> None:
+    made = create(operator, "--tokens")
+    operator("campaign", "tokens", made["id"], "50", "-o", "tokens.txt")
+    assert len(set(Path("tokens.txt").read_text().split())) == 50
+    operator("campaign", "tokens", made["id"], "0", "-o", "tokens.txt", code=2)
+    plain = create(operator)
+    operator("campaign", "tokens", plain["id"], "5", "-o", "more.txt", code=2)
+    assert not Path("more.txt").exists()
+
+
+def test_a_backup_comes_back(operator: Program) -> None:
+    made = create(operator)
+    store_reports(made["id"], 30)
+    operator("db", "backup", "-o", "copy.db")
+    operator("db", "backup", "-o", "copy.db", code=2)
+    operator("db", "restore", "copy.db", code=2)
+    Path("privtally.db").unlink()
+    operator("db", "restore", "copy.db")
+    operator("db", "migrate")
+    assert operator("db", "check", "--json").json()["reports"] == 30
+
+
+def test_a_store_whose_counts_are_wrong_is_found_out(operator: Program) -> None:
+    made = create(operator)
+    store_reports(made["id"], 30)
+    connection = apsw.Connection("privtally.db")
+    connection.execute("DELETE FROM reports WHERE id = (SELECT min(id) FROM reports)")
+    connection.close()
+    operator("db", "check", code=2)
+
+
+def test_what_is_not_there_is_refused(operator: Program) -> None:
+    operator("campaign", "list", code=2)
+    operator("campaign", "list", "--store", "sqlite:///nowhere.db", code=2)
+    assert not Path("nowhere.db").exists()
+    create(operator)
+    operator("campaign", "show", "zz", code=2)
+    operator("campaign", "create", "survey.toml", "--title", " ", "-e", "2", "-m", "smp", code=2)

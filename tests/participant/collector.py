@@ -1,0 +1,66 @@
+"""A collector that does as it is told, to see what a participant makes of it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from privtally.documents.plan import Plan
+
+DROP = 0
+"""Close the connection without an answer."""
+
+
+@dataclass
+class Scripted:
+    """Hands out a plan, and answers with these statuses before it takes a report."""
+
+    plan: Plan
+    statuses: list[int] = field(default_factory=list)
+    reason: str | None = None
+    received: list[bytes] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    url: str = ""
+
+
+@contextmanager
+def collecting(script: Scripted) -> Iterator[Scripted]:
+    """The collector, running; its address is that of the plan's campaign."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the library's name
+            self.reply(200, script.plan.dump())
+
+        def do_POST(self) -> None:
+            script.received.append(self.rfile.read(int(self.headers["Content-Length"])))
+            script.headers.append(dict(self.headers))
+            status = script.statuses.pop(0) if script.statuses else 200
+            if status == DROP:
+                self.close_connection = True
+                return
+            refused = [] if script.reason is None else [{"index": 0, "reason": script.reason}]
+            receipt = {"accepted": int(not refused), "repeated": 0, "refused": refused}
+            self.reply(status, json.dumps(receipt if status == 200 else {"detail": "Not now."}).encode())
+
+        def reply(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Retry-After", "7")
+            self.send_header("Location", "http://localhost:1/elsewhere")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        script.url = f"http://127.0.0.1:{server.server_port}/v1/campaigns/{script.plan.campaign_id}"
+        try:
+            yield script
+        finally:
+            server.shutdown()
+            thread.join()

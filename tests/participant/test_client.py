@@ -1,0 +1,106 @@
+"""The participant's HTTP client: one report, the same bytes until they count."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from privtally.documents.report import load_report
+from privtally.errors import LedgerError, SendingError
+from privtally.participant.client import ATTEMPTS, LONGEST_WAIT, Participant, usual_ledger
+from privtally.participant.ledger import last_report
+from tests.participant.collector import DROP, Scripted, collecting
+from tests.support import first_plan, later_plan, plan_of
+
+PLAN = first_plan((3, 3), 1.0, "corr-rr")
+ANSWERS = {"q0": "a1", "q1": "a2"}
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with collecting(Scripted(PLAN)) as script:
+        yield script
+
+
+class Person:
+    """A participant who notes waits instead of waiting."""
+
+    def __init__(self, collector: Scripted, folder: Path, **fields: object) -> None:
+        self.waits: list[float] = []
+        self.participant = Participant(
+            collector.url,
+            folder / "ledger.json",
+            wait=self.waits.append,
+            **fields,  # type: ignore[arg-type]
+        )
+
+
+def test_a_report_is_sent_once_where_all_is_well(collector: Scripted, tmp_path: Path) -> None:
+    person = Person(collector, tmp_path, token="secret")
+    report = person.participant.answer(ANSWERS)
+    assert [load_report(body) for body in collector.received] == [report]
+    assert last_report(person.participant.ledger, PLAN.digest) == report
+    assert collector.headers[0]["Privtally-Token"] == "secret"
+    assert collector.headers[0]["User-Agent"] == "privtally"
+    assert person.waits == []
+
+
+def test_the_same_bytes_are_sent_until_they_count(collector: Scripted, tmp_path: Path) -> None:
+    collector.statuses = [DROP, 503, 502, DROP]
+    person = Person(collector, tmp_path)
+    person.participant.answer(ANSWERS)
+    assert len(collector.received) == 5
+    assert len(set(collector.received)) == 1
+    assert person.waits == [0.5, 7.0, 14.0, 28.0]
+
+
+def test_a_participant_who_gave_up_sends_the_same_report_later(collector: Scripted, tmp_path: Path) -> None:
+    collector.statuses = [DROP] * ATTEMPTS
+    person = Person(collector, tmp_path)
+    with pytest.raises(SendingError):
+        person.participant.answer(ANSWERS)
+    assert max(person.waits) <= LONGEST_WAIT
+    # By then the campaign may have gone on, and the person may have changed their mind.
+    fill = plan_of("corr-rr", (3, 3)).parts[0].fill
+    assert fill is not None
+    collector.plan = later_plan(PLAN, fill)
+    report = person.participant.answer({"q0": "a0", "q1": "a0"})
+    assert report.plan == PLAN.digest
+    assert set(collector.received) == {report.dump()}
+
+
+@pytest.mark.parametrize(("status", "reason"), [(200, "phase_closed"), (400, None), (302, None), (500, None)])
+def test_a_refusal_ends_it_and_keeps_the_report(
+    collector: Scripted, tmp_path: Path, status: int, reason: str | None
+) -> None:
+    collector.statuses, collector.reason = [status], reason
+    person = Person(collector, tmp_path)
+    with pytest.raises(SendingError) as refusal:
+        person.participant.answer(ANSWERS)
+    assert "a1" not in str(refusal.value)
+    assert len(collector.received) == 1
+    assert last_report(person.participant.ledger, PLAN.digest) is not None
+
+
+def test_nothing_is_drawn_for_too_large_a_budget_or_another_campaign(collector: Scripted, tmp_path: Path) -> None:
+    with pytest.raises(LedgerError):
+        Person(collector, tmp_path, most_epsilon=0.5).participant.answer(ANSWERS)
+    collector.plan = first_plan((3, 3), 2.0, "corr-rr")
+    with pytest.raises(SendingError):
+        Person(collector, tmp_path).participant.answer(ANSWERS)
+    assert collector.received == []
+    assert not (tmp_path / "ledger.json").exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.org/v1/campaigns/" + "0" * 64, "https://example.org/", "ftp://localhost/" + "0" * 64, ""]
+)
+def test_addresses_that_cannot_be_are_refused(url: str, tmp_path: Path) -> None:
+    with pytest.raises(SendingError):
+        Participant(url, tmp_path / "ledger.json")
+
+
+def test_the_usual_ledger_lies_in_the_persons_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert usual_ledger() == tmp_path / "privtally" / "ledger.json"

@@ -1,0 +1,126 @@
+"""Who may see the dashboard, and what other pages may not do to it."""
+
+import asyncio
+import re
+
+import pytest
+
+from tests.service.pages.visitor import Visitor
+
+PAGES = (
+    "/",
+    "/new",
+    "/c/x",
+    "/c/x/live?seen=",
+    "/c/x/together",
+    "/c/x/advance",
+    "/c/x/close",
+    "/c/x/delete",
+    "/c/x/forget",
+)
+FILES = ("/c/x/export/csv", "/c/x/certificates")
+STEPS = ("/new", "/new/advice", "/c/x/advance", "/c/x/close", "/c/x/delete", "/c/x/forget", "/logout")
+NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{7*7}}"
+
+
+def test_pages_and_steps_lead_to_the_login(visitor: Visitor) -> None:
+    answers = [*map(visitor.open, PAGES + FILES), *map(visitor.submit, STEPS)]
+    assert {(answer.status_code, answer.headers["location"]) for answer in answers} == {(303, "/login")}
+
+
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", ""])
+def test_forms_of_other_pages_are_refused(admin: Visitor, origin: str) -> None:
+    answers = [admin.submit(path, origin, token=admin.token) for path in (*STEPS, "/login")]
+    assert {answer.status_code for answer in answers} == {403}
+    assert admin.open("/").status_code == 200
+
+
+def test_a_wrong_token_opens_nothing(visitor: Visitor) -> None:
+    answer = visitor.submit("/login", token="wrong")
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+    assert visitor.open("/").status_code == 303
+
+
+def test_the_cookie_is_for_this_service_alone_and_is_no_token(admin: Visitor) -> None:
+    answer = admin.submit("/login", token=admin.token)
+    cookie = answer.headers["set-cookie"].lower()
+    assert {"httponly", "samesite=strict", "path=/"} <= set(map(str.strip, cookie.split(";")))
+    stolen = admin.client.cookies["privtally_session"]
+    assert admin.token not in cookie
+    bearer = {"Authorization": f"Bearer {stolen}"}
+    assert admin.client.get("/v1/campaigns", headers=bearer).status_code == 401
+
+
+def test_the_cookie_does_not_open_the_api(admin: Visitor) -> None:
+    assert admin.client.get("/v1/campaigns").status_code == 401
+
+
+def test_logging_out_ends_the_session_and_not_only_the_cookie(admin: Visitor) -> None:
+    cookie = admin.client.cookies["privtally_session"]
+    assert admin.submit("/logout").status_code == 303
+    admin.client.cookies.set("privtally_session", cookie)
+    assert admin.open("/").status_code == 303
+
+
+def test_a_new_token_ends_all_sessions(admin: Visitor) -> None:
+    from privtally.service.tokens import new_admin_token
+
+    asyncio.run(new_admin_token(admin.client.app.state.collector.store))
+    assert admin.open("/").status_code == 303
+
+
+def test_a_refreshing_part_leads_to_the_login(visitor: Visitor) -> None:
+    assert visitor.open("/c/x/live?seen=", **{"HX-Request": "true"}).headers["hx-redirect"] == "/login"
+
+
+def test_every_page_forbids_what_is_not_its_own(admin: Visitor) -> None:
+    campaign = admin.create_by_form()
+    paths = [path.replace("/c/x", f"/c/{campaign}") for path in PAGES]
+    for path in [*paths, "/login", f"/s/{campaign}", "/s/unknown", "/c/unknown", "/static/nothing"]:
+        answer = admin.open(path)
+        assert "default-src 'none'" in answer.headers["content-security-policy"], path
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|//(?!testserver)", answer.text), path
+
+
+STRANGE = (
+    "/static/../words.py",
+    "/static/%2e%2e%2fwords.py",
+    "/static/a%0d%0aX-Planted:%201",
+    "/c/%0d%0aX-Planted:%201",
+)
+
+
+def test_strange_paths_find_nothing_and_plant_nothing(admin: Visitor) -> None:
+    for path in STRANGE:
+        answer = admin.open(path)
+        assert answer.status_code in (400, 404), path
+        assert "x-planted" not in answer.headers
+    assert "x-planted" not in admin.submit("/c/%0d%0aX-Planted:%201/close").headers
+
+
+def test_html_in_texts_is_text(admin: Visitor) -> None:
+    campaign = admin.create_by_form(title=NASTY, about=NASTY, **{"q0-name": NASTY, "q0-labels": f"{NASTY}\nb\nc"})
+    admin.send(campaign, *_reports(admin, campaign))
+    for path in ("/", f"/c/{campaign}", f"/s/{campaign}", f"/c/{campaign}/advance", f"/c/{campaign}/delete"):
+        text = admin.open(path).text
+        assert "&lt;script&gt;" in text, path
+        assert "<script>" not in text
+        assert "<img src=x" not in text
+        assert "49" not in text.split("&lt;script&gt;", 1)[1][:200]
+
+
+def _reports(admin: Visitor, campaign: str) -> list[bytes]:
+    from tests.service.site import reports_to
+
+    return [report.dump() for report in reports_to(admin.plan(campaign), 50)]
+
+
+@pytest.mark.parametrize("path", ["/static/style.css", "/static/htmx.min.js", "/client/privtally.js"])
+def test_files_are_sent_again_only_if_they_changed(visitor: Visitor, path: str) -> None:
+    first = visitor.open(path)
+    assert first.content
+    again = visitor.open(path, **{"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert visitor.open(path, **{"If-None-Match": '"old"'}).content == first.content

@@ -1,0 +1,167 @@
+"""Answering in a real browser: what leaves it, how often, and under whose rules."""
+
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs playwright")
+
+from playwright.sync_api import expect
+
+from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
+from tests.service.site import reports_to
+
+
+def test_a_report_is_drawn_once_and_sent_again_byte_for_byte(service: Running) -> None:
+    campaign = service.survey()
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        page.route("**/reports", lambda route: route.fulfill(status=503, body="{}"))
+        person.choose(0, 0)
+        person.send()
+        expect(page.locator("#say-unavailable")).to_be_visible()
+        page.unroute("**/reports")
+        page.route("**/reports", lost_reply)
+        page.reload()  # whoever comes back finds the report on its way
+        expect(page.locator("#say-unavailable")).to_be_visible()
+        page.unroute("**/reports")
+        page.click("#again button")
+        expect(page.locator("#done")).to_be_visible()
+        assert len(person.posted) >= 3
+        assert len(set(person.posted)) == 1
+        person.faults.clear()  # the browser itself notes what was refused and lost
+    assert service.site.counters(campaign) == [1]
+
+
+def lost_reply(route: Any) -> None:
+    """The report arrives, and the answer does not."""
+    route.fetch()
+    route.abort()
+
+
+def test_two_tabs_draw_one_report(service: Running) -> None:
+    campaign = service.survey()
+    with service.window() as person:
+        person.open(f"/s/{campaign}")
+        other = Window(person.page.context.new_page(), service.url)
+        other.watch()
+        other.open(f"/s/{campaign}")
+        for window in (person, other):
+            window.choose(1, 1)
+            window.send()
+        expect(person.page.locator("#done")).to_be_visible()
+        expect(other.page.locator("#say-answered")).to_be_visible()
+        assert other.posted == []
+        assert other.faults == []
+
+
+def test_a_plan_of_another_campaign_is_not_answered(service: Running) -> None:
+    site = service.site
+    campaign, other = service.survey(), service.survey()
+    foreign = site.client.get(f"/v1/campaigns/{other}/plan").text
+    for path, body in (("plan", foreign), ("plans", f"[{foreign}]"), ("plan", "{"), ("plans", "[]")):
+        with service.window() as person:
+            person.page.route(f"**/{path}", partial(answer_with, body))
+            page = person.open(f"/s/{campaign}")
+            expect(page.locator("#say-wrong-plan")).to_be_visible()
+            assert not page.locator("#form").is_visible()
+
+
+def answer_with(body: str, route: Any) -> None:
+    route.fulfill(body=body)
+
+
+def test_questions_in_other_words_than_the_plan_are_not_asked(service: Running) -> None:
+    campaign = service.survey()
+    with service.window() as person:
+
+        def change(route: Any) -> None:
+            answer = route.fetch()
+            route.fulfill(response=answer, body=answer.text().replace("<span>badly</span>", "<span>never</span>"))
+
+        person.page.route(f"**/s/{campaign}", change)
+        expect(person.open(f"/s/{campaign}").locator("#say-wrong-plan")).to_be_visible()
+
+
+def test_tokens_travel_in_the_fragment_and_are_spent_once(service: Running) -> None:
+    from privtally.service.tokens import issue
+
+    campaign = service.survey(mechanism="spl", options={"tokens": True})
+    (token,) = service.do(issue(service.store, campaign, 1))
+    with service.window() as uninvited:
+        expect(uninvited.open(f"/s/{campaign}").locator("#say-token-missing")).to_be_visible()
+        uninvited.faults.clear()
+    later = service.survey(options={"tokens": True, "phase1_share": 1e-9})
+    (late,) = service.do(issue(service.store, later, 1))
+    with service.window() as person:
+        expect(person.open(f"/s/{later}#{late}").locator("#say-turn-comes-later")).to_be_visible()
+        person.faults.clear()
+    for message in ("#done", "#say-token-spent"):
+        with service.window() as person:
+            page = person.open(f"/s/{campaign}#{token}")
+            person.choose(0, 0)
+            person.send()
+            expect(page.locator(message)).to_be_visible()
+            assert token not in person.posted[0]
+
+
+def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
+    towns = [f"town {number:03}" for number in range(400)]
+    attributes = [
+        {"name": "town", "labels": towns, "optional": True},
+        {"name": "age", "bins": [0, 18, 40, 65, 120]},
+        {"name": "mood", "labels": LIKE, "optional": True},
+    ]
+    campaign = service.survey(schema={"attributes": attributes}, mechanism="rs-fd", epsilon=3.0)
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        page.get_by_role("searchbox").fill("TOWN 39")
+        expect(page.locator(".found")).to_have_text("10")
+        page.locator("select").select_option("town 397")
+        page.locator("#number1").fill("130")
+        page.locator(".not-said").last.click()
+        person.send()
+        expect(page.locator(".question").nth(1).locator(".fault")).to_be_visible()
+        assert person.posted == []
+        page.locator("#number1").fill("64")
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+        assert page.locator("#answered dd").nth(0).inner_text() == "town 397"
+    assert service.site.counters(campaign) == [1]
+
+
+@pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr"])
+def test_a_later_round_is_answered_by_the_same_link_and_by_others(service: Running, mechanism: str) -> None:
+    site, campaign = service.site, service.survey(mechanism=mechanism)
+    with service.window() as early, service.window() as late:
+        early.open(f"/s/{campaign}")
+        early.choose(0, 0)
+        early.send()
+        expect(early.page.locator("#done")).to_be_visible()
+        site.send(campaign, *reports_to(site.plan(campaign), 199))
+        site.advance(campaign, campaign)
+        page = late.open(f"/s/{campaign}")
+        late.choose(1, 2)
+        late.send()
+        expect(page.locator("#done")).to_be_visible()
+        assert page.locator("#digest").text_content() == json.loads(late.posted[0])["plan"] != campaign
+        early.page.reload()
+        expect(early.page.locator("#done")).to_be_visible()
+        assert early.page.locator("#form").count() == 0
+    assert site.counters(campaign) == [200, 1]
+
+
+def test_a_closed_survey_asks_nothing(service: Running) -> None:
+    campaign = service.survey()
+    service.site.close(campaign)
+    with service.window() as person:
+        expect(person.open(f"/s/{campaign}").locator("#say-campaign-closed")).to_be_visible()
+        person.faults.clear()  # the browser notes the refusal
+
+
+def test_without_tls_nothing_is_asked(service: Running) -> None:
+    campaign = service.survey()
+    with service.window(service.url.replace("127.0.0.1", FOREIGN_HOST)) as person:
+        expect(person.open(f"/s/{campaign}").locator("#say-insecure")).to_be_visible()

@@ -1,0 +1,158 @@
+"""The pages in a real browser: for everybody, without JavaScript, and with nothing that is not theirs."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs playwright")
+
+from playwright.sync_api import expect
+
+from tests.service.pages.browser import DESKTOP, Running, Window
+from tests.service.site import reports_to
+
+AXE = os.environ.get("PRIVTALLY_AXE")
+NASTY = "<img src=x onerror=alert(1)>\"'</title><script>alert(2)</script>"
+
+
+def kept(window: Window) -> str:
+    """Everything that the browser stores for the page."""
+    everything = "() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, history.state])"
+    return str(window.page.evaluate(everything))
+
+
+def test_somebody_writes_a_survey_and_somebody_else_answers_it(service: Running) -> None:
+    with service.window(viewport=DESKTOP) as operator, service.window() as person:
+        page = operator.log_in(service.token)
+        page.get_by_role("link", name="sample").click()
+        page.wait_for_load_state()
+        before = page.inner_text("#advice")
+        page.fill("#people", "4000")
+        expect(page.locator("#advice")).not_to_have_text(before)
+        page.get_by_role("button", name="Start").click()
+        expect(page.locator("#people")).to_have_text("0")
+        link = page.locator(".share a").get_attribute("href")
+        assert link is not None
+        campaign = link.rpartition("/")[2]
+
+        seen = person.open(f"/s/{campaign}")
+        person.choose(0, 1, 2)
+        visited = seen.evaluate("() => history.length")
+        person.send()
+        expect(seen.locator("#done")).to_be_visible()
+
+        (body,) = person.posted
+        report = json.loads(body)
+        assert list(report) == ["format", "plan", "id", "codes"]
+        assert (report["plan"], len(report["codes"])) == (campaign, 3)
+        assert seen.inner_text("#answered dd >> nth=0") == "well"
+        assert (seen.url, seen.evaluate("() => history.length")) == (link, visited)
+        stored = kept(person)
+        assert json.loads(json.loads(stored)[0][f"privtally:{campaign}"]) == [
+            {"plan": campaign, "report": body, "outcome": "arrived"}
+        ]
+        assert not any(word in stored for word in ("well", "so-so", "low", "badly"))
+
+        expect(page.locator("#people")).to_have_text("1")  # by itself
+        seen.reload()
+        expect(seen.locator("#done")).to_be_visible()
+        assert seen.locator("#form").count() == 0
+        assert seen.locator("#answered").count() == 0  # gone with the page
+        assert len(person.posted) == 1
+
+
+def test_without_javascript_the_survey_says_so_and_the_dashboard_works(service: Running) -> None:
+    campaign = service.survey()
+    with service.window(java_script_enabled=False) as person:
+        page = person.open(f"/s/{campaign}")
+        expect(page.locator("noscript")).to_be_visible()
+        assert not page.locator("#form").is_visible()
+        page = person.log_in(service.token)
+        person.open("/new?sample")
+        page.get_by_role("button", name="Add").click()
+        expect(page.locator(".asked")).to_have_count(4)
+        page.get_by_role("button", name="Start").click()
+        expect(page.locator("#people")).to_have_text("0")
+
+
+def test_html_in_titles_and_labels_runs_nothing(service: Running) -> None:
+    attributes = [{"name": f"{NASTY} {own}", "labels": [NASTY, "other", "third"]} for own in range(2)]
+    site = service.site
+    campaign = service.survey(title=NASTY, schema={"attributes": attributes}, options={"published": True})
+    site.send(campaign, *reports_to(site.plan(campaign), 40))
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        person.choose(0, 0)
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+        person.log_in(service.token)
+        for path in (
+            "/",
+            f"/c/{campaign}",
+            f"/c/{campaign}/advance",
+            f"/c/{campaign}/together",
+            f"/s/{campaign}/totals",
+        ):
+            assert person.open(path).locator("img[src=x]").count() == 0
+
+
+def test_the_policy_stops_what_slips_into_a_page_and_the_window_notices(service: Running) -> None:
+    planted = (
+        '<script>alert(1)</script><script src="https://elsewhere.example/x.js"></script><p style="color: red"></p>'
+    )
+    with service.window() as person:
+
+        def plant(route: Any) -> None:
+            answer = route.fetch()
+            route.fulfill(response=answer, body=answer.text().replace("</main>", f"{planted}</main>"))
+
+        person.page.route("**/login", plant)
+        person.open("/login")
+        assert sum("Content Security Policy" in fault for fault in person.faults) >= 3
+        assert "1" not in person.faults
+        person.faults.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_small_phone_and_are_readable_by_everybody(service: Running, scheme: str) -> None:
+    site = service.site
+    campaign, closed = service.survey(options={"published": True, "people": 500}), service.survey()
+    site.send(campaign, *reports_to(site.plan(campaign), 300))
+    site.close(closed)
+    with service.window(viewport={"width": 320, "height": 640}, color_scheme=scheme) as person:
+        if AXE:
+            person.page.context.add_init_script(path=Path(AXE))
+        check_page(person.open("/login"))
+        page = person.open(f"/s/{campaign}")
+        page.locator("summary").first.click()
+        check_page(page)
+        person.send()  # nothing is chosen
+        check_page(page)
+        person.choose(0, 1)
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+        check_page(page)
+        page = person.log_in(service.token)
+        steps = [f"/c/{campaign}{step}" for step in ("", "/advance", "/together", "/close")]
+        for path in (
+            "/",
+            "/new",
+            "/new?sample",
+            *steps,
+            f"/c/{closed}",
+            f"/c/{closed}/delete",
+            f"/s/{campaign}/totals",
+        ):
+            check_page(person.open(path))
+
+
+def check_page(page: Any) -> None:
+    """Nothing is wider than the window, and axe-core, where it is installed, finds nothing serious."""
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), page.url
+    if AXE:
+        found = page.evaluate("() => axe.run()")["violations"]
+        serious = [own for own in found if own["impact"] in ("serious", "critical")]
+        assert [(own["id"], [node["html"] for node in own["nodes"]]) for own in serious] == [], page.url

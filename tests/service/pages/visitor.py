@@ -1,0 +1,39 @@
+"""A browser without a screen: forms and pages over HTTP."""
+
+from typing import Any
+
+from tests.service.site import Site
+
+ORIGIN = "http://testserver.local"
+
+FORM = {
+    "title": "How was your week?",
+    "about": "A team that asks.",
+    "people": "400",
+    "epsilon": "2",
+    "q0-name": "sleep",
+    "q0-kind": "labels",
+    "q0-labels": "well\n so-so \nbadly\n",
+    "q1-name": "mood",
+    "q1-kind": "labels",
+    "q1-labels": "good\nso-so\nlow",
+    "q2-name": "food",
+    "q2-kind": "labels",
+    "q2-labels": "well\nso-so\nbadly",
+}
+
+
+class Visitor(Site):
+    """Requests as a browser makes them; `client` keeps cookies."""
+
+    def open(self, path: str, **headers: str) -> Any:
+        return self.client.get(path, headers=headers, follow_redirects=False)
+
+    def submit(self, path: str, origin: str = ORIGIN, **fields: str) -> Any:
+        return self.client.post(path, data=fields, headers={"Origin": origin}, follow_redirects=False)
+
+    def create_by_form(self, **fields: str) -> str:
+        """The id of a new survey."""
+        answer = self.submit("/new", **{**FORM, **fields})
+        assert answer.status_code == 303, answer.text
+        return str(answer.headers["location"].removeprefix("/c/"))

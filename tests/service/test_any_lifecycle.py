@@ -1,0 +1,132 @@
+"""Any order of sending, repeating, forging, advancing and closing, against a model of a few lines.
+
+Every report carries codes of its own, so that a report that counts twice or not at all shows in the counts.
+"""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from litestar.testing import TestClient
+
+from privtally.collector.tally import count, nothing
+from privtally.documents.counts import load_counts
+from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import Report
+from privtally.service.app import create_app
+from privtally.service.tokens import new_admin_token
+from privtally.store import open_store
+from tests.scale import scaled
+from tests.service.site import Site, receipt, schema_document
+
+SIZE = 24
+"""Codes of two attributes of this size tell SIZE² reports apart."""
+
+
+class Lifecycle(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.open_services = ExitStack()
+        self.store: Any = asyncio.run(open_store(f"sqlite:///{self.folder}/store.db"))
+        self.token = asyncio.run(new_admin_token(self.store))
+        self.start()
+        self.campaign = self.site.create(schema=schema_document((SIZE, SIZE)), options={"people": 500})["id"]
+        self.plans: list[Plan] = [self.site.plan(self.campaign)]
+        self.stored: list[list[Report]] = [[]]
+        self.made, self.closed = 0, False
+
+    def start(self) -> None:
+        client = self.open_services.enter_context(TestClient(create_app(self.store)))
+        self.site = Site(client, self.token)
+
+    def new_report(self, phase: int) -> Report:
+        self.made += 1
+        return Report(self.plans[phase].digest, f"{self.made:032x}", divmod(self.made, SIZE))
+
+    @property
+    def phases(self) -> range:
+        return range(len(self.plans))
+
+    @precondition(lambda self: self.made < SIZE * (SIZE - 2))
+    @rule(data=st.data(), number=st.integers(1, 12))
+    def send_new_ones(self, data: st.DataObject, number: int) -> None:
+        phase = data.draw(st.sampled_from(self.phases))
+        reports = [self.new_report(phase) for _ in range(number)]
+        done = self.site.send(self.campaign, *reports)
+        if self.closed:
+            assert done == receipt(refused=[(own, "phase_closed") for own in range(number)])
+        else:
+            assert done == receipt(accepted=number)
+            self.stored[phase] += reports
+
+    @precondition(lambda self: any(self.stored) and self.made < SIZE * (SIZE - 2))
+    @rule(data=st.data())
+    def repeat_one(self, data: st.DataObject) -> None:
+        known = data.draw(st.sampled_from([own for phase in self.stored for own in phase]))
+        new = self.new_report(len(self.plans) - 1)
+        last = [(2, "phase_closed")] if self.closed else []
+        assert self.site.send(self.campaign, known, known, new) == receipt(int(not self.closed), 2, last)
+        if not self.closed:
+            self.stored[-1].append(new)
+
+    @precondition(lambda self: any(self.stored))
+    @rule(data=st.data())
+    def forge_one(self, data: st.DataObject) -> None:
+        known = data.draw(st.sampled_from([own for phase in self.stored for own in phase]))
+        forged = Report(known.plan, known.id, (SIZE - 1, SIZE - 1))
+        assert self.site.send(self.campaign, forged) == receipt(refused=[(0, "id_conflict")])
+
+    @precondition(lambda self: not self.closed and all(self.stored) and len(self.plans) < 4)
+    @rule()
+    def advance(self) -> None:
+        self.plans.append(load_plan(json.dumps(self.site.advance(self.campaign, self.plans[-1].digest))))
+        self.stored.append([])
+
+    @precondition(lambda self: len(self.plans) > 1)
+    @rule(data=st.data())
+    def advance_again(self, data: st.DataObject) -> None:
+        phase = data.draw(st.sampled_from(self.phases[:-1]))
+        following = self.site.advance(self.campaign, self.plans[phase].digest)
+        assert following["digest"] == self.plans[phase + 1].digest
+
+    @rule()
+    def close(self) -> None:
+        self.site.close(self.campaign)
+        self.closed = True
+
+    @rule()
+    def restart(self) -> None:
+        self.open_services.close()
+        self.start()
+
+    @invariant()
+    def the_counts_are_those_of_the_model(self) -> None:
+        answer = self.site.client.get(f"/v1/campaigns/{self.campaign}/export?method=unbiased", headers=self.site.admin)
+        phases = json.loads(answer.content)["phases"]
+        for plan, reports, found in zip(self.plans, self.stored, phases, strict=True):
+            codes = np.array([own.codes for own in reports], dtype=np.uint8)
+            expected = count(plan, codes) if reports else nothing(plan)
+            assert load_counts(json.dumps(found["counts"]), plan) == expected
+        assert self.site.counters(self.campaign) == [len(reports) for reports in self.stored]
+
+    def teardown(self) -> None:
+        self.open_services.close()
+        asyncio.run(self.store.close())
+        shutil.rmtree(self.folder)
+
+
+TestLifecycle = Lifecycle.TestCase
+TestLifecycle.settings = settings(max_examples=scaled(8, 200), stateful_step_count=scaled(15, 50), deadline=None)

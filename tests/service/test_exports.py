@@ -1,0 +1,53 @@
+"""Exports hold what the campaign holds."""
+
+import json
+from typing import Any
+
+import pytest
+
+from privtally.collector.estimate import estimate
+from privtally.collector.tally import tally
+from privtally.documents.counts import load_counts
+from privtally.documents.plan import load_plan
+from privtally.documents.report import load_report
+from tests.service.site import Site, reports_to
+
+PEOPLE = 2_500  # more than a page
+
+
+def exported(site: Site, campaign: str, status: int = 200, **wanted: Any) -> bytes:
+    answer = site.client.get(f"/v1/campaigns/{campaign}/export", params=wanted, headers=site.admin)
+    assert answer.status_code == status
+    return bytes(answer.content)
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "corr-rr"])
+def test_every_format_says_the_same(site: Site, mechanism: str) -> None:
+    campaign = site.create(mechanism=mechanism)["id"]
+    plan = site.plan(campaign)
+    reports = list(reports_to(plan, PEOPLE))
+    for start in range(0, PEOPLE, 500):
+        site.send(campaign, *reports[start : start + 500])
+    counts = tally(plan, reports).counts
+
+    whole = json.loads(exported(site, campaign))
+    (phase,) = whole["phases"]
+    assert load_plan(json.dumps(phase["plan"])) == plan
+    assert load_counts(json.dumps(phase["counts"]), plan) == counts
+    found = estimate([(plan, counts)])
+    assert whole["estimate"] == json.loads(found.dump())
+    assert exported(site, campaign, format="csv") == found.to_csv()
+
+    lines = exported(site, campaign, format="ndjson", ids=True).splitlines()
+    assert [load_report(line) for line in lines] == sorted(reports, key=lambda report: report.id)
+    bare = [json.loads(line) for line in exported(site, campaign, format="ndjson").splitlines()]
+    assert [own["codes"] for own in bare] == [json.loads(line)["codes"] for line in lines]
+    assert set(bare[0]) == {"plan", "codes"}
+
+
+def test_a_campaign_without_reports_has_no_estimate(site: Site, campaign: str) -> None:
+    assert json.loads(exported(site, campaign))["estimate"] is None
+    assert exported(site, campaign, format="ndjson") == b""
+    exported(site, campaign, 409, format="csv")
+    exported(site, campaign, 400, format="xml")
+    assert site.ok(site.client.get(f"/v1/campaigns/{'0' * 64}/export", headers=site.admin), 404)

@@ -1,0 +1,99 @@
+"""Several processes on one store: a phase follows once, and a closed campaign stays closed."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
+
+from privtally.errors import CampaignError
+from privtally.service import operations
+from privtally.store import open_store
+from privtally.store.accept import accept
+from privtally.store.intake import Intake
+from privtally.store.session import Store
+from tests.store.people import answered, arrivals, new_survey
+from tests.store.postgres_server import new_database
+
+pytestmark = pytest.mark.anyio
+PROCESSES = 4
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/store.db"
+    return new_database(request.getfixturevalue("postgres"), request.node.name.split("[")[0])
+
+
+async def opened(address: str) -> list[Store]:
+    return [await open_store(address) for _ in range(PROCESSES)]
+
+
+async def test_whoever_advances_first_decides_for_all(address: str) -> None:
+    stores = await opened(address)
+    survey = await new_survey(stores[0])
+    rows = arrivals(survey, answered(survey.plans[0], 400))
+    await stores[0].write(partial(accept, arrivals=rows[:300]))
+
+    async def more(store: Store) -> None:
+        for row in rows[300:]:  # so that those who advance may see different counts
+            await store.write(partial(accept, arrivals=[row]))
+
+    advancing = [operations.advance(store, survey.id, survey.id) for store in stores]
+    *plans, _ = await asyncio.gather(*advancing, more(stores[1]))
+    assert len({plan.digest for plan in plans if plan is not None}) == 1
+    later = await operations.find(stores[0], survey.id)
+    assert len(later.plans) == 2
+    assert await operations.totals(stores[0], later) == [400, 0]
+    for store in stores:
+        await store.close()
+
+
+async def test_nothing_is_stored_after_a_campaign_closed(address: str) -> None:
+    stores = await opened(address)
+    survey = await new_survey(stores[0])
+    rows = arrivals(survey, answered(survey.plans[0], 200))
+    outcomes: list[str] = []
+
+    async def send(store: Store, own: int) -> None:
+        for row in rows[1 + own :: PROCESSES]:
+            outcomes.extend(await store.write(partial(accept, arrivals=[row])))
+
+    async def close(store: Store) -> int:
+        await store.write(partial(accept, arrivals=rows[:1]))
+        closed = await operations.close(store, survey.id)
+        return (await operations.totals(store, closed))[0]
+
+    *_, total = await asyncio.gather(*(send(store, own) for own, store in enumerate(stores)), close(stores[-1]))
+    assert set(outcomes) <= {"accepted", "repeated", "phase_closed"}
+    assert await operations.totals(stores[0], survey) == [total]
+    with pytest.raises(CampaignError):
+        await operations.advance(stores[0], survey.id, survey.id)
+    for store in stores:
+        await store.close()
+
+
+async def test_the_same_reports_through_several_processes_count_once(address: str) -> None:
+    stores = await opened(address)
+    survey = await new_survey(stores[0])
+    rows = arrivals(survey, answered(survey.plans[0], 300))
+    intakes = [Intake(store) for store in stores]
+    tasks = [asyncio.create_task(intake.run()) for intake in intakes]
+    sending = [intake.accept(rows[start : start + 30]) for start in range(0, 300, 30) for intake in intakes]
+    outcomes = [outcome for own in await asyncio.gather(*sending) for outcome in own]
+    assert outcomes.count("accepted") == 300
+    assert outcomes.count("repeated") == 300 * (PROCESSES - 1)
+    assert await operations.totals(stores[0], survey) == [300]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for store in stores:
+        await store.close()

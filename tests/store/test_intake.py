@@ -1,0 +1,126 @@
+"""Groups of reports: nothing is acknowledged before it is stored, and a full queue refuses."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
+
+from privtally.errors import UnavailableError
+from privtally.store import intake as intakes
+from privtally.store import open_store
+from privtally.store.accept import RacedError
+from privtally.store.intake import Intake
+from privtally.store.session import Store
+from privtally.store.tallies import counts_of
+from tests.store.people import answered, arrivals, new_survey
+
+pytestmark = pytest.mark.anyio
+
+
+class Gated:
+    """A store whose writes wait for a gate, and fail as often as told."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.gate, self.writes = store, asyncio.Event(), 0
+        self.faults: list[Exception] = []
+        self.read = store.read
+
+    async def write(self, work: Any) -> Any:
+        await self.gate.wait()
+        self.writes += 1
+        if self.faults:
+            raise self.faults.pop()
+        return await self.store.write(work)
+
+
+@asynccontextmanager
+async def running(intake: Intake) -> AsyncIterator[None]:
+    task = asyncio.create_task(intake.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture
+async def gated(tmp_path: Path) -> AsyncIterator[Gated]:
+    store = await open_store(f"sqlite:///{tmp_path}/store.db")
+    yield Gated(store)
+    await store.close()
+
+
+async def test_what_waits_is_stored_together(gated: Gated) -> None:
+    survey = await new_survey(gated.store)
+    rows = arrivals(survey, answered(survey.plans[0], 40))
+    intake = Intake(gated)  # type: ignore[arg-type]
+    async with running(intake):
+        waiting = [asyncio.create_task(intake.accept([row])) for row in rows + rows]
+        await asyncio.sleep(0)
+        assert not any(task.done() for task in waiting)
+        gated.gate.set()
+        outcomes = [(await task)[0] for task in waiting]
+    assert outcomes == ["accepted"] * 40 + ["repeated"] * 40
+    assert gated.writes <= 2
+
+
+async def test_a_full_queue_refuses_for_now(gated: Gated) -> None:
+    survey = await new_survey(gated.store)
+    rows = arrivals(survey, answered(survey.plans[0], 3))
+    intake = Intake(gated, most_waiting=2)  # type: ignore[arg-type]
+    first = asyncio.create_task(intake.accept(rows[:2]))
+    await asyncio.sleep(0)
+    with pytest.raises(UnavailableError):
+        await intake.accept(rows[2:])
+    gated.gate.set()
+    async with running(intake):
+        assert await first == ["accepted"] * 2
+        assert await intake.accept(rows[2:]) == ["accepted"]
+
+
+async def test_a_fault_fails_its_group_and_no_other(gated: Gated) -> None:
+    survey = await new_survey(gated.store)
+    rows = arrivals(survey, answered(survey.plans[0], 3))
+    gated.faults = [OSError("disk")]
+    gated.gate.set()
+    intake = Intake(gated)  # type: ignore[arg-type]
+    async with running(intake):
+        with pytest.raises(OSError, match="disk"):
+            await intake.accept(rows)
+        assert await intake.accept(rows) == ["accepted"] * 3
+
+
+async def test_a_lost_race_is_run_again(gated: Gated) -> None:
+    survey = await new_survey(gated.store)
+    rows = arrivals(survey, answered(survey.plans[0], 3))
+    gated.faults = [RacedError(), RacedError()]
+    gated.gate.set()
+    intake = Intake(gated)  # type: ignore[arg-type]
+    async with running(intake):
+        assert await intake.accept(rows) == ["accepted"] * 3
+
+
+async def test_reports_are_folded_into_the_counts(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intakes, "FOLD_AFTER", 10)
+    survey = await new_survey(gated.store)
+    rows = arrivals(survey, answered(survey.plans[0], 35))
+    gated.gate.set()
+    intake = Intake(gated)  # type: ignore[arg-type]
+    async with running(intake):
+        for start in range(0, 35, 5):
+            await intake.accept(rows[start : start + 5])
+
+    async def uncounted(session: Any) -> int:
+        ((number,),) = await session.fetch("SELECT coalesce(sum(times), 0) FROM uncounted")
+        return int(number)
+
+    assert await gated.store.read(uncounted) <= 10
+    counts = await gated.store.read(partial(counts_of, number=survey.plan_numbers[0], plan=survey.plans[0]))
+    assert counts.reports == 35
