@@ -138,6 +138,7 @@ def test_unknown_places_and_methods_are_problems_too(site: Site, campaign: str) 
         {"answers": 1.5},
         {"options": {"people": 0}},
         {"options": {"phase1_share": 1}},
+        {"options": {"max_pivot_guess": 0}},
         {"options": {"unknown": 1}},
         {"owner": "me"},
         {"groups": [["q0"]]},

@@ -8,10 +8,9 @@ from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.console import announce, out, print_json
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, MechanismOption, MethodOption, RuleOption
+from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, MethodOption, RuleOption
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
 from privtally.errors import DocumentError
-from privtally.names import MAX_PIVOT_GUESS
 
 if TYPE_CHECKING:
     from privtally.service.views import CampaignView
@@ -34,7 +33,9 @@ def create(
     pivots: options.PivotsOption = 1,
     people: Annotated[int | None, Option(help="How many people the next phase will ask.")] = None,
     rule: RuleOption = "robust",
-    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
+    max_pivot_guess: Annotated[
+        float | None, Option(help="How often somebody who sees a report may guess which question it really answers.")
+    ] = None,
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
     phase1_share: Annotated[float, Option(help="The share of tokens that are for the first phase.")] = 0.1,

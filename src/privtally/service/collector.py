@@ -1,9 +1,9 @@
 """What the routes share: the store, the intake, and what never changes once it was read."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
-import anyio
 from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -32,7 +32,7 @@ class Collector:
         waiting.set_function(lambda: self.intake.waiting)
         self._surveys: dict[str, Survey] = {}
         self._estimates: OrderedDict[tuple[object, ...], Estimate] = OrderedDict()
-        self._estimating = anyio.Lock()
+        self._estimating = asyncio.Lock()
 
     async def survey(self, campaign: str) -> Survey:
         """The campaign as it is now."""
@@ -63,7 +63,7 @@ class Collector:
         answered = [(plan, counts) for plan, counts in history if counts.reports]
         async with self._estimating:
             if key not in self._estimates:
-                self._estimates[key] = await anyio.to_thread.run_sync(estimate, answered, method)
+                self._estimates[key] = await asyncio.to_thread(estimate, answered, method)
                 if len(self._estimates) > _MOST_KEPT:
                     self._estimates.popitem(last=False)
             return self._estimates[key]

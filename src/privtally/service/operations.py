@@ -94,7 +94,9 @@ async def advance(store: Store, campaign: str, digest: str) -> Plan:
         raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
     phases = await history(store, survey)
     options = survey.options
-    learned = partial(learn, rule=options.rule, people=options.people, max_pivot_guess=options.max_pivot_guess)
+    learned = partial(learn, rule=options.rule, people=options.people)
+    if options.max_pivot_guess is not None:
+        learned = partial(learned, max_pivot_guess=options.max_pivot_guess)
     plan = await asyncio.to_thread(learned, phases)
     published = await store.write(
         partial(_and_rewrite_later, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from privtally.store.session import Key, Session, StoredReport
-from privtally.store.tallies import add_uncounted
 
 Refusal = Literal["wrong_plan", "phase_closed", "invalid_report", "id_conflict", "token_spent", "token_missing"]
 Outcome = Literal["accepted", "repeated"] | Refusal
@@ -93,7 +92,6 @@ async def _round(
     accepted = sorted(arrivals[place].report for place in candidates if outcomes[place] == "accepted")
     if await session.insert_reports(accepted) != len(accepted):
         raise RacedError
-    await add_uncounted(session, accepted)
 
 
 async def _unpaid(

@@ -62,9 +62,19 @@ class PostgresqlSession:
         return {(campaign, own) for campaign, own in rows}
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
+        plans, ids, codes = _columns(reports, 3)
         tag = await self._connection.execute(
             "INSERT INTO reports SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) ON CONFLICT DO NOTHING",
-            *_columns(reports, 3),
+            plans,
+            ids,
+            codes,
+        )
+        await self._connection.execute(
+            "INSERT INTO uncounted SELECT plan, codes, count(*)"
+            " FROM unnest($1::bigint[], $2::bytea[]) AS new (plan, codes) GROUP BY plan, codes ORDER BY plan, codes"
+            " ON CONFLICT (plan, codes) DO UPDATE SET times = uncounted.times + excluded.times",
+            plans,
+            codes,
         )
         return int(tag.rsplit(" ", 1)[1])
 

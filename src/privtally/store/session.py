@@ -47,7 +47,7 @@ class Session(Protocol):
         ...
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
-        """Insert reports, and say how many of their keys were new."""
+        """Insert reports, note them as uncounted, and say how many of their keys were new; if not all, start anew."""
         ...
 
 

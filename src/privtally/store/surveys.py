@@ -12,7 +12,7 @@ from privtally.documents.campaign import Campaign, State
 from privtally.documents.plan import Plan, check_people, load_plan
 from privtally.errors import CampaignError, UnknownCampaignError
 from privtally.exact import wire
-from privtally.names import MAX_PIVOT_GUESS, Rule
+from privtally.names import Rule
 from privtally.store.session import Session
 from privtally.store.tallies import fold
 
@@ -25,7 +25,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
     rule: Rule = "robust"
     people: int | None = None
-    max_pivot_guess: float = MAX_PIVOT_GUESS
+    max_pivot_guess: float | None = None
     published: bool = False
     """Whether anybody may see the estimates."""
     tokens: bool = False
@@ -34,8 +34,10 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Where the campaign learns, the share of tokens that are for its first phase."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.phase1_share < 1 or not 0 < self.max_pivot_guess <= 1:
-            raise CampaignError("phase1_share and max_pivot_guess must be above 0 and not above 1")
+        if not 0 < self.phase1_share < 1:
+            raise CampaignError("phase1_share must be between 0 and 1")
+        if self.max_pivot_guess is not None and not 0 < self.max_pivot_guess <= 1:
+            raise CampaignError("max_pivot_guess must be above 0 and at most 1")
         if self.people is not None:
             check_people(self.people)
 

@@ -5,29 +5,16 @@ stores a report adds its codes to the table `uncounted` in the same transaction,
 Reading the counts therefore costs the same after a thousand and after ten million reports.
 """
 
-from collections import Counter
-from collections.abc import Iterable
-
 import numpy as np
 
 from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts, load_counts
 from privtally.documents.plan import Plan
 from privtally.store.packing import unpack
-from privtally.store.session import Session, StoredReport
+from privtally.store.session import Session
 
 FOLD_AFTER = 1 << 16
 """How many reports may arrive before they are counted."""
-
-
-async def add_uncounted(session: Session, reports: Iterable[StoredReport]) -> None:
-    """Note reports that were just stored."""
-    times = Counter((report.plan, report.codes) for report in reports)
-    await session.execute_many(
-        "INSERT INTO uncounted VALUES ($1, $2, $3)"
-        " ON CONFLICT (plan, codes) DO UPDATE SET times = uncounted.times + excluded.times",
-        [(*key, number) for key, number in sorted(times.items())],
-    )
 
 
 async def counts_of(session: Session, number: int, plan: Plan) -> Counts:
