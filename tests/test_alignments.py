@@ -35,6 +35,7 @@ classes = [
 def test_toml_json_and_python_say_the_same() -> None:
     python = Schema((SCHOOL, INCOME), (Alignment(CLASSES),))
     assert Schema.from_toml(TOML) == python
+    assert len({Schema.from_toml(TOML), python}) == 1
     assert Schema.from_json(wire.canonical(msgspec.to_builtins(python))) == python
     assert python.alignments[0].names == ("school", "income")
 

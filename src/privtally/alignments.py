@@ -32,6 +32,9 @@ class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if any(set(own) != set(classes[0]) for own in classes):
             raise SchemaError("every class of an alignment must name labels of the same attributes")
 
+    def __hash__(self) -> int:
+        return hash(tuple(frozenset(own.items()) for own in self.classes))
+
     @property
     def names(self) -> tuple[str, ...]:
         """The attributes that are aligned."""
