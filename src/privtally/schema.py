@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 from unicodedata import normalize
 
@@ -86,6 +87,11 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     def answers(self) -> int:
         """How many labels there are, "no answer" of an optional attribute not counted."""
         return self.size - self.optional
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The answers that people choose from, "no answer" aside: the labels, or what they stand for."""
+        return tuple(chain(*self.merged)) or self.labels[: self.answers]
 
     @cached_property
     def numbers(self) -> Bins | None:

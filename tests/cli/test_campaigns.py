@@ -108,3 +108,19 @@ def test_what_is_not_there_is_refused(operator: Program) -> None:
     create(operator)
     operator("campaign", "show", "zz", code=2)
     operator("campaign", "create", "survey.toml", "--title", " ", "-e", "2", "-m", "smp", code=2)
+
+
+def test_a_mechanism_may_be_left_to_advice(operator: Program) -> None:
+    words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m", "auto")
+    ran = operator(*words, "--people", "1000", "--json")
+    made, advised = ran.json(), operator("advise", "survey.toml", "--people", "1000", "-e", "2", "--json").json()
+    assert made["mechanism"] == advised["mechanism"]
+    assert made["mechanism"] in ran.err
+    operator(*words, code=2)
+    operator(*words, "--people", "1000", "--pivots", "2", code=2)
+    operator(*words, "--people", "1000", "--phase1-share", "0.2", code=2)
+
+
+def test_groups_may_be_chosen(operator: Program) -> None:
+    words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m", "smp", "--groups", "auto")
+    assert "group" in operator(*words).err

@@ -15,6 +15,17 @@ from privtally.schema import Records
 
 NDJSON = "application/x-ndjson"
 
+ALIGNED: dict[str, Any] = {
+    "attributes": [
+        {"name": "sleep", "labels": ["well", "so-so", "badly"]},
+        {"name": "week", "labels": ["good", "bad"]},
+    ],
+    "alignments": [
+        {"classes": [{"sleep": ["well"], "week": ["good"]}, {"sleep": ["so-so", "badly"], "week": ["bad"]}]}
+    ],
+}
+"""Questions with different answers of which some go together."""
+
 
 def schema_document(sizes: tuple[int, ...] = (3, 3)) -> dict[str, Any]:
     attributes = [{"name": f"q{own}", "labels": [f"a{code}" for code in range(size)]} for own, size in enumerate(sizes)]
@@ -25,7 +36,9 @@ def reports_to(plan: Plan, people: int, seed: int = 1) -> Reports:
     """Reports of people whose answers go together."""
     made_up = np.random.default_rng(seed)
     first = made_up.integers(0, plan.schema.sizes[0], people)
-    codes = np.column_stack([np.where(made_up.random(people) < 0.7, first, 0) for _ in plan.schema.sizes])
+    codes = np.column_stack(
+        [np.where(made_up.random(people) < 0.7, np.minimum(first, size - 1), 0) for size in plan.schema.sizes]
+    )
     return respond_many(plan, Records(plan.schema, codes.astype(np.uint8)), seeded(seed))
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from privtally.cli.console import err
 
 if TYPE_CHECKING:
+    from privtally.lab.advise import Expected
     from privtally.lab.offers import Design
     from privtally.schema import Schema
 
@@ -16,8 +17,13 @@ def recommended(schema: "Schema", epsilon: float, people: int, max_pivot_guess: 
     from privtally.lab.advise import recommend
 
     found = recommend(schema, epsilon, people, max_pivot_guess=max_pivot_guess)
-    err.print(f"auto: {in_words(found.design)}: expect {points(found.points)}")
+    say(found)
     return found.design
+
+
+def say(found: "Expected") -> None:
+    """Which campaign auto took, and what to expect of it."""
+    err.print(f"auto: {in_words(found.design)}: expect {points(found.points)}")
 
 
 def in_words(design: "Design") -> str:

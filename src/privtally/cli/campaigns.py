@@ -7,8 +7,8 @@ import typer
 from typer import Argument, Option
 
 from privtally.cli import options
-from privtally.cli.console import announce, out, print_json
-from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, MethodOption, RuleOption
+from privtally.cli.console import announce, err, out, print_json
+from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
 from privtally.errors import DocumentError
 
@@ -24,14 +24,17 @@ CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id
 
 @app.command()
 def create(
+    context: typer.Context,
     schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
     title: Annotated[str, Option(help="What participants see above the questions.")],
     epsilon: EpsilonOption,
-    mechanism: MechanismOption,
+    mechanism: options.ChoiceOption,
     answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
-    people: Annotated[int | None, Option(help="How many people the next phase will ask.")] = None,
+    people: Annotated[
+        int | None, Option(help="How many people the next phase will ask; for --mechanism auto, how many in all.")
+    ] = None,
     rule: RuleOption = "robust",
     max_pivot_guess: Annotated[
         float | None, Option(help="How often somebody who sees a report may guess which question it really answers.")
@@ -46,10 +49,16 @@ def create(
     from privtally.cli.groups import read_groups
     from privtally.files import read_schema
 
-    the_schema = read_schema(schema)
-    named = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+    the_schema, named, auto = read_schema(schema), None, mechanism == "auto"
+    if mechanism == "auto":
+        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share"], options.AUTO)
+    else:
+        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        if why:
+            err.print(why, markup=False)
 
     async def work(opened: "Store") -> "CampaignView":
+        from privtally.cli.live_advice import said_advice
         from privtally.service import operations
         from privtally.store.surveys import Options
 
@@ -58,12 +67,13 @@ def create(
             schema=the_schema,
             epsilon=epsilon,
             mechanism=mechanism,
+            people=people if auto else None,
             answers=answers,
             groups=None if named is None else tuple(map(tuple, named)),
             pivots=pivots,
-            options=Options(rule, people, max_pivot_guess, published, tokens, phase1_share),
+            options=Options(rule, None if auto else people, max_pivot_guess, published, tokens, phase1_share),
         )
-        return await _view(opened, await operations.create(opened, new))
+        return await _view(opened, await operations.create(opened, new, said_advice))
 
     _say(on_store(store, work, create=True), json=json)
 

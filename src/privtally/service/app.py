@@ -10,6 +10,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from privtally.service import campaigns, health, results
+from privtally.service.advice import Advise
 from privtally.service.collector import Collector
 from privtally.service.operations import rewrite_if_due
 from privtally.service.problems import refuse
@@ -40,9 +41,9 @@ ROUTES = [
 ]
 
 
-def create_app(store: Store) -> Litestar:
-    """The service over a store, which the caller closes."""
-    collector = Collector(store)
+def create_app(store: Store, advise: Advise | None = None) -> Litestar:
+    """The service over a store, which the caller closes; without advice nobody can leave the mechanism to it."""
+    collector = Collector(store, advise)
 
     @asynccontextmanager
     async def taking_reports(app: Litestar) -> AsyncIterator[None]:

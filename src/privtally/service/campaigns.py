@@ -42,7 +42,7 @@ _TO_READ = {"Cache-Control": "no-cache"}
 async def create(request: Request[Any, Any, Any], collector: TheCollector) -> CampaignView:
     """Start a campaign with a first plan of its own; it is open from now on."""
     new = await _body(request, NewCampaign)
-    return await view(collector.store, await operations.create(collector.store, new))
+    return await view(collector.store, await operations.create(collector.store, new, collector.advise))
 
 
 @get("/v1/campaigns", guards=[require_admin], responses=refusals(401), summary="List all campaigns")

@@ -12,6 +12,7 @@ from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.names import Method
 from privtally.service import operations
+from privtally.service.advice import Advise
 from privtally.store.intake import Intake
 from privtally.store.session import Store
 from privtally.store.surveys import Survey
@@ -20,10 +21,10 @@ _MOST_KEPT = 64
 
 
 class Collector:
-    """A store with an intake for reports, plans at hand, and the last estimates."""
+    """A store with an intake for reports, plans at hand, the last estimates, and somebody who gives advice."""
 
-    def __init__(self, store: Store) -> None:
-        self.store, self.intake = store, Intake(store)
+    def __init__(self, store: Store, advise: Advise | None = None) -> None:
+        self.store, self.intake, self.advise = store, Intake(store), advise
         self.registry = CollectorRegistry()
         self.reports = Counter(
             "privtally_reports", "Reports by what became of them", ["outcome"], registry=self.registry

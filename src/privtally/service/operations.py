@@ -1,6 +1,7 @@
 """What an operator does with campaigns, over HTTP or on the command line."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -9,12 +10,14 @@ import msgspec
 
 from privtally.collector.estimate import Phase
 from privtally.collector.learn import learn
+from privtally.documents.campaign import phase1_people
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan, design
+from privtally.documents.plan import Plan, check_people, design
 from privtally.errors import CampaignError, RequestError, UnavailableError
 from privtally.exact import wire
-from privtally.names import MechanismName
+from privtally.names import MAX_PIVOT_GUESS, MechanismChoice
 from privtally.schema import Schema
+from privtally.service.advice import Advise
 from privtally.store import surveys
 from privtally.store.session import Session, Store, Work
 from privtally.store.surveys import Options, Survey, numbered
@@ -32,7 +35,9 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     schema: Schema
     epsilon: float
-    mechanism: MechanismName
+    mechanism: MechanismChoice
+    people: int | None = None
+    """How many people will be asked in all, for mechanism auto."""
     answers: int = 1
     groups: tuple[tuple[str, ...], ...] | None = None
     pivots: int = 1
@@ -41,20 +46,44 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if not self.title.strip() or len(self.title) > MOST_TITLE or not wire.is_printable(self.title):
             raise RequestError(f"a title must be printable text of at most {MOST_TITLE} characters")
+        if self.mechanism != "auto":
+            if self.people is not None:
+                raise RequestError("'people' goes with mechanism auto; say in 'options' how many the next phase asks")
+        elif self.people is None:
+            raise RequestError("mechanism auto needs 'people', how many will be asked in all")
+        elif self.groups is not None or self.pivots != 1 or self.options.people is not None:
+            raise RequestError("mechanism auto chooses 'groups', 'pivots' and 'people' of the options; leave them out")
+        else:
+            check_people(self.people)
 
 
-async def create(store: Store, new: NewCampaign) -> Survey:
-    """Start a campaign with a first plan of its own."""
-    plan = await asyncio.to_thread(
-        design,
-        new.schema,
-        new.epsilon,
-        new.mechanism,
-        answers=new.answers,
-        groups=new.groups,
-        pivots=new.pivots,
+async def create(store: Store, new: NewCampaign, advise: Advise | None = None) -> Survey:
+    """Start a campaign with a first plan of its own; mechanism auto takes what is advised."""
+    chosen = await asyncio.to_thread(_advised, new, advise)
+    plan = await asyncio.to_thread(_first_plan, chosen)
+    return await store.write(partial(surveys.create, title=chosen.title, plan=plan, options=chosen.options))
+
+
+def _advised(new: NewCampaign, advise: Advise | None) -> NewCampaign:
+    """The campaign with a mechanism, its options for as many people as there will be."""
+    if new.people is None:
+        return new
+    if advise is None:
+        raise RequestError("nobody here gives advice; name a mechanism")
+    guess = new.options.max_pivot_guess or MAX_PIVOT_GUESS
+    found = advise(new.schema, new.epsilon, new.people, guess)
+    options = msgspec.structs.replace(new.options, people=new.people)
+    if found.phase1_share is not None:
+        later, share = new.people - phase1_people(new.people, found.phase1_share), found.phase1_share
+        options = msgspec.structs.replace(options, people=later, phase1_share=share)
+    return msgspec.structs.replace(
+        new, mechanism=found.mechanism, people=None, groups=found.groups, pivots=found.pivots, options=options
     )
-    return await store.write(partial(surveys.create, title=new.title, plan=plan, options=new.options))
+
+
+def _first_plan(new: NewCampaign) -> Plan:
+    assert new.mechanism != "auto"
+    return design(new.schema, new.epsilon, new.mechanism, answers=new.answers, groups=new.groups, pivots=new.pivots)
 
 
 async def find(store: Store, campaign: str) -> Survey:
@@ -93,16 +122,18 @@ async def advance(store: Store, campaign: str, digest: str) -> Plan:
     if survey.campaign.open_plan is None or survey.campaign.open_plan.digest != digest:
         raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
     phases = await history(store, survey)
-    options = survey.options
-    learned = partial(learn, rule=options.rule, people=options.people)
-    if options.max_pivot_guess is not None:
-        learned = partial(learned, max_pivot_guess=options.max_pivot_guess)
-    plan = await asyncio.to_thread(learned, phases)
+    plan = await asyncio.to_thread(learned, survey, phases)
     published = await store.write(
         partial(_and_rewrite_later, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))
     )
     await rewrite_if_due(store)
     return published
+
+
+def learned(survey: Survey, phases: Sequence[Phase]) -> Plan:
+    """The plan of a survey's next phase, as its options want it."""
+    own = survey.options
+    return learn(phases, rule=own.rule, people=own.people, max_pivot_guess=own.max_pivot_guess)
 
 
 async def close(store: Store, campaign: str) -> Survey:

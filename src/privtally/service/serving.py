@@ -47,7 +47,7 @@ async def serve(
         token = await new_admin_token(store) if new_token else await first_admin_token(store)
         name = f"[{host}]" if ":" in host else host
         tell(Started(f"http://{name}:{listening.getsockname()[1]}", token))
-        app = create_app(store)
+        app = create_app(store, setup.advise)
         add_pages(app, setup)
         config = uvicorn.Config(
             app,

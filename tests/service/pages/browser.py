@@ -128,7 +128,7 @@ def running(folder: Path) -> Iterator[Running]:
 
     store = asyncio.run(open_store(f"sqlite:///{folder}/store.db"))
     token = asyncio.run(new_admin_token(store))
-    app = create_app(store)
+    app = create_app(store, live_advice)
     add_pages(app, Setup(live_advice))
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1))

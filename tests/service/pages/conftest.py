@@ -27,7 +27,7 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
 
     store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))
     token = asyncio.run(new_admin_token(store))
-    app = create_app(store)
+    app = create_app(store, live_advice)
     add_pages(app, Setup(live_advice))
     with TestClient(app) as client:
         yield Visitor(client, token)

@@ -11,7 +11,7 @@ pytest.importorskip("playwright", reason="needs playwright")
 from playwright.sync_api import expect
 
 from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
-from tests.service.site import reports_to
+from tests.service.site import ALIGNED, reports_to
 
 
 def test_a_report_is_drawn_once_and_sent_again_byte_for_byte(service: Running) -> None:
@@ -130,6 +130,39 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
         expect(page.locator("#done")).to_be_visible()
         assert page.locator("#answered dd").nth(0).inner_text() == "town 397"
     assert service.site.counters(campaign) == [1]
+
+
+def test_merged_answers_are_chosen_as_they_are_and_sent_as_classes(service: Running) -> None:
+    attributes = [
+        {"name": "sleep", "merged": [["well"], ["so-so", "badly"]]},
+        {"name": "mood", "merged": [["good"], ["low", "angry"]], "optional": True},
+        {"name": "town", "merged": [[f"town {number:02}" for number in range(40)], ["elsewhere"]]},
+    ]
+    campaign = service.survey(schema={"attributes": attributes}, mechanism="rs-fd")
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        page.locator(".choice").get_by_text("badly").click()
+        page.locator(".choice").get_by_text("angry").click()
+        page.locator("select").select_option("town 39")
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+        assert page.locator("#answered dd").all_inner_texts() == ["badly", "angry", "town 39"]
+        assert page.locator("#received dd").nth(0).inner_text() in ("well", "so-so | badly")
+    assert service.site.counters(campaign) == [1]
+
+
+def test_an_aligned_later_round_is_answered(service: Running) -> None:
+    site = service.site
+    campaign = service.survey(schema=ALIGNED, options={"max_pivot_guess": 1.0})
+    site.send(campaign, *reports_to(site.plan(campaign), 200))
+    site.advance(campaign, campaign)
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        person.choose(2, 1)
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+    assert '"kind":"aligned"' in site.plan(campaign).dump().decode().replace(" ", "")
+    assert site.counters(campaign) == [200, 1]
 
 
 @pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr"])

@@ -2,11 +2,14 @@
 
 import csv
 import io
+from typing import Any
 
 import pytest
 
+from privtally.documents.plan import design
+from privtally.lab.advise import recommend
 from tests.service.pages.visitor import FORM, Visitor
-from tests.service.site import reports_to
+from tests.service.site import ALIGNED, reports_to, schema_document
 
 
 def answer(admin: Visitor, campaign: str, people: int, seed: int = 1) -> None:
@@ -54,17 +57,7 @@ def test_exports_hold_what_the_page_shows(admin: Visitor) -> None:
     assert admin.open(f"/c/{campaign}/export/csv").status_code == 409
     answer(admin, campaign, 200)
     rows = list(csv.DictReader(io.StringIO(admin.open(f"/c/{campaign}/export/csv").text)))
-    assert [row["label"] for row in rows] == [
-        "well",
-        "so-so",
-        "badly",
-        "good",
-        "so-so",
-        "low",
-        "well",
-        "so-so",
-        "badly",
-    ]
+    assert [row["label"] for row in rows] == 3 * ["well", "so-so", "badly"]
     assert admin.open(f"/c/{campaign}/export/json").json()["title"] == FORM["title"]
     reports = admin.open(f"/c/{campaign}/export/ndjson").text.splitlines()
     assert len(reports) == 200
@@ -111,6 +104,19 @@ def test_numbers_and_skipped_questions_reach_the_plan(admin: Visitor) -> None:
     assert plan.schema.attributes[1].optional
 
 
+def test_the_form_starts_what_the_page_recommends(admin: Visitor) -> None:
+    fields: dict[str, str] = {}
+    for place in range(4):  # four questions with answers of their own are asked in two groups
+        labels = "\n".join(f"{place}{code}" for code in range(3))
+        fields |= {f"q{place}-name": f"q{place}", f"q{place}-kind": "labels", f"q{place}-labels": labels}
+    campaign = admin.create_by_form(**fields)
+    plan, found = admin.plan(campaign), recommend(admin.plan(campaign).schema, 2.0, 400).design
+    assert (len(plan.parts), found.phase1_share) == (2, None)
+    assert plan.parts == design(plan.schema, 2.0, **found.options).parts
+    assert "of 400" in admin.open(f"/c/{campaign}").text
+    assert f"{found.mechanism}, 2" in admin.submit("/new/advice", **{**FORM, **fields}).text
+
+
 def test_totals_are_public_only_if_they_are_published(admin: Visitor) -> None:
     hidden, shown = admin.create_by_form(), admin.create_by_form(published="on")
     answer(admin, shown, 100)
@@ -125,3 +131,26 @@ def test_the_survey_page_speaks_the_language_of_the_browser(admin: Visitor, lang
     assert f">{word}<" in page.text
     assert page.headers["content-language"] == language
     assert "A team that asks." in page.text
+
+
+def test_a_mechanism_may_be_left_to_advice(admin: Visitor) -> None:
+    made = admin.create(mechanism="auto", people=1_000, schema=schema_document((3, 3, 3)))
+    assert (made["mechanism"], made["options"]["people"]) == ("corr-rr", 950)
+    unclear: list[dict[str, Any]] = [
+        {},
+        {"people": 0},
+        {"people": 9, "pivots": 2},
+        {"people": 9, "options": {"people": 3}},
+    ]
+    for fields in unclear:
+        assert admin.create(400, mechanism="auto", **fields) == "invalid-request", fields
+    assert admin.create(400, people=9) == "invalid-request"
+
+
+def test_aligned_questions_have_all_their_pages(admin: Visitor) -> None:
+    campaign = admin.create(schema=ALIGNED, options={"max_pivot_guess": 1.0})["id"]
+    answer(admin, campaign, 300)
+    pages = (f"/s/{campaign}", f"/c/{campaign}", f"/c/{campaign}/advance", f"/c/{campaign}/certificates")
+    assert [admin.open(page).status_code for page in pages] == 4 * [200]
+    admin.advance(campaign, campaign)
+    assert [admin.open(page).status_code for page in pages] == 4 * [200]

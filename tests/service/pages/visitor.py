@@ -16,7 +16,7 @@ FORM = {
     "q0-labels": "well\n so-so \nbadly\n",
     "q1-name": "mood",
     "q1-kind": "labels",
-    "q1-labels": "good\nso-so\nlow",
+    "q1-labels": "well\nso-so\nbadly",
     "q2-name": "food",
     "q2-kind": "labels",
     "q2-labels": "well\nso-so\nbadly",

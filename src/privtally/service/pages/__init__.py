@@ -10,10 +10,10 @@ from litestar.exceptions import HTTPException
 from privtally.errors import PrivtallyError
 from privtally.service.pages import dashboard, exports, new_survey, rendering, sessions, steps, survey
 from privtally.service.pages.rendering import HEADERS, page
-from privtally.service.pages.setup import Advice, Advise, AnyRequest, Setup
+from privtally.service.pages.setup import AnyRequest, Setup
 from privtally.service.problems import REFUSALS, refuse
 
-__all__ = ["Advice", "Advise", "Setup", "add_pages"]
+__all__ = ["Setup", "add_pages"]
 
 ROUTES = [
     rendering.static,

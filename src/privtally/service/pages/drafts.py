@@ -7,9 +7,10 @@ from math import exp
 from privtally.bins import BinRange
 from privtally.documents.plan import check_epsilon
 from privtally.errors import CampaignError, SchemaError
+from privtally.names import MAX_PIVOT_GUESS
 from privtally.schema import Attribute, Schema
+from privtally.service.advice import Advice, Advise
 from privtally.service.operations import NewCampaign
-from privtally.service.pages.setup import Advice, Advise
 from privtally.store.surveys import Options
 
 MOST_QUESTIONS = 100
@@ -105,16 +106,12 @@ class Draft:
 
     def advice(self, advise: Advise) -> Advice:
         """What is recommended for these questions and people."""
-        if not 1 <= self.people <= 10**9:
-            raise CampaignError("the number of people must be between 1 and 1,000,000,000")
-        return advise(self.schema(), self.epsilon, self.people)
+        return advise(self.schema(), self.epsilon, self.people, MAX_PIVOT_GUESS)
 
-    def campaign(self, advice: Advice) -> NewCampaign:
-        """The campaign that is recommended; its options say for how many people its second round is planned."""
-        share = advice.phase1_share or Options().phase1_share
-        second = max(self.people - round(share * self.people), 1)
-        options = Options(people=second, phase1_share=share, published=self.published)
-        return NewCampaign(self.title, self.schema(), self.epsilon, advice.mechanism, options=options)
+    def campaign(self) -> NewCampaign:
+        """A campaign as it is recommended for these questions and people."""
+        options = Options(published=self.published)
+        return NewCampaign(self.title, self.schema(), self.epsilon, "auto", self.people, options=options)
 
 
 def _number(text: str) -> int | float:
@@ -128,8 +125,8 @@ SAMPLE = Draft(
     title="How was your week?",
     about="We are a small team that asks how people feel at work. It takes a minute.",
     questions=(
-        DraftQuestion("How did you sleep?", labels="well\nso-so\nbadly"),
-        DraftQuestion("How was your mood?", labels="good\nso-so\nlow"),
-        DraftQuestion("How did you eat?", labels="well\nso-so\nbadly"),
+        DraftQuestion("How was your sleep?", labels="good\nso-so\nbad"),
+        DraftQuestion("How was your mood?", labels="good\nso-so\nbad"),
+        DraftQuestion("How was your food?", labels="good\nso-so\nbad"),
     ),
 )

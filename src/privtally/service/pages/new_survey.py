@@ -7,7 +7,6 @@ from typing import Any
 
 from litestar import Response, get, post
 
-from privtally.documents.estimate import NORMAL_95
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.service import operations
@@ -41,8 +40,7 @@ async def change_or_create(request: AnyRequest, setup: TheSetup, collector: TheC
         return await _form(request, setup, draft.changed(step))
     try:
         check_about(draft.about)
-        advice = await asyncio.to_thread(draft.advice, setup.advise)
-        survey = await operations.create(collector.store, draft.campaign(advice))
+        survey = await operations.create(collector.store, draft.campaign(), setup.advise)
     except PrivtallyError as refusal:
         return await _form(request, setup, draft, str(refusal))
     if draft.about:
@@ -75,7 +73,8 @@ async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str,
     """What a draft would do, or what is missing in it."""
     try:
         advice = await asyncio.to_thread(draft.advice, setup.advise)
-        plan = await asyncio.to_thread(design, draft.schema(), draft.epsilon, advice.mechanism)
+        designing = partial(design, groups=advice.groups, pivots=advice.pivots)
+        plan = await asyncio.to_thread(designing, draft.schema(), draft.epsilon, advice.mechanism)
         promise = await asyncio.to_thread(promise_of, [plan])
     except PrivtallyError as refusal:
         return {"draft": draft, "advice": None, "fault": str(refusal)}
@@ -84,6 +83,6 @@ async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str,
         "draft": draft,
         "advice": advice,
         "fault": None,
-        "points": words.number(100 * NORMAL_95 * advice.error, 1),
+        "points": words.two_digits(advice.points),
         "true_words": true_words(promise, words),
     }

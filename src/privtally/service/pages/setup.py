@@ -1,6 +1,5 @@
 """What pages are given by whoever starts the service."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,25 +7,10 @@ from urllib.parse import urlsplit
 from litestar import Request
 from litestar.di import NamedDependency
 
-from privtally.names import MechanismName
-from privtally.schema import Schema
+from privtally.service.advice import Advise
 from privtally.service.pages.estimates import Estimates
 
 AnyRequest = Request[Any, Any, Any]
-
-
-@dataclass(frozen=True)
-class Advice:
-    """The campaign that is recommended, and the error of a frequency to expect of it (root of the mean square)."""
-
-    mechanism: MechanismName
-    phase1_share: float | None
-    """The share of the people in the first round, if there are two."""
-    error: float
-
-
-Advise = Callable[[Schema, float, int], Advice]
-"""The advice for questions, a budget and a number of people."""
 
 
 @dataclass(frozen=True)

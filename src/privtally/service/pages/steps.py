@@ -7,7 +7,6 @@ from typing import Any
 from litestar import Response, get, post
 from litestar.params import FromPath
 
-from privtally.collector.learn import learn
 from privtally.errors import CampaignError, LearningError
 from privtally.service import operations
 from privtally.service.collector import TheCollector
@@ -28,11 +27,10 @@ async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: 
     survey = await collector.survey(campaign)
     if survey.campaign.open_plan is None:
         raise CampaignError("this survey is closed")
-    options, phases = survey.options, await operations.history(collector.store, survey)
-    learning = partial(learn, rule=options.rule, people=options.people, max_pivot_guess=options.max_pivot_guess)
+    phases = await operations.history(collector.store, survey)
     values: dict[str, Any] = {"survey": survey, "now": await standing(collector, survey), "fault": None}
     try:
-        plan = await asyncio.to_thread(learning, phases)
+        plan = await asyncio.to_thread(operations.learned, survey, phases)
     except LearningError as refusal:
         return page(request, "advance.html", **{**values, "fault": str(refusal)}, likenesses=[], before="", after="")
     words = words_for(request.headers.get("accept-language", ""))

@@ -47,10 +47,9 @@ class Question:
     place: int
     name: str
     kind: str
-    labels: tuple[str, ...]
+    choices: tuple[str, ...]
     optional: bool
     decimals: bool
-    size: int
     range: str
 
 
@@ -106,8 +105,5 @@ def _question(place: int, attribute: Attribute, words: Words) -> Question:
         kind, low, high = "number", attribute.numbers.edges[0], attribute.numbers.edges[-1]
         range_text = words.say("survey.number_any" if attribute.clamp else "survey.number", low=low, high=high)
     else:
-        kind, range_text = "few" if attribute.answers <= MOST_BUTTONS else "many", ""
-    labels = attribute.labels if kind == "few" else ()
-    return Question(
-        place, attribute.name, kind, labels, attribute.optional, attribute.decimals, attribute.answers, range_text
-    )
+        kind, range_text = "few" if len(attribute.choices) <= MOST_BUTTONS else "many", ""
+    return Question(place, attribute.name, kind, attribute.choices, attribute.optional, attribute.decimals, range_text)

@@ -34,6 +34,10 @@ class Words:
         """A share of 1 in percent."""
         return f"{self.number(100 * share, digits)}{_THIN_SPACE}%"
 
+    def two_digits(self, value: float) -> str:
+        """A number with two digits, and all those before the point."""
+        return self.number(value, max(1 - floor(log10(value)), 0))
+
     def at_most(self, value: float) -> str:
         """A number rounded up to two digits that matter, for what is a bound."""
         digits = 1 - floor(log10(value))

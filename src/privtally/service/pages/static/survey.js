@@ -38,20 +38,21 @@ function shows(card, plan, place) {
 	const attribute = plan.schema.attributes[place];
 	const said = [...card.querySelectorAll(".choice:not(.not-said) span")].map(span => span.textContent);
 	const named = card.querySelector("legend").textContent === attribute.name;
-	return named && (card.dataset.kind !== "few" || said.join("\n") === answersOf(attribute).join("\n"));
+	return named && (card.dataset.kind !== "few" || said.join("\n") === choicesOf(attribute).join("\n"));
 }
 
-const answersOf = ({ labels, optional }) => (optional ? labels.slice(0, -1) : labels);
+/** The answers that people choose from: the labels, or what they stand for. */
+const choicesOf = ({ labels, merged, optional }) => merged?.flat() ?? (optional ? labels.slice(0, -1) : labels);
 
 // The answers
 
 /** Let somebody search a long list of answers. */
-function fillList(card, labels) {
+function fillList(card, choices) {
 	const [search, list] = [card.querySelector("[type=search]"), card.querySelector("select")];
 	const show = () => {
 		const wanted = search.value.trim().toLowerCase();
-		const found = labels.filter(label => label.toLowerCase().includes(wanted));
-		list.replaceChildren(...found.slice(0, MOST_SHOWN).map(label => new Option(label)));
+		const found = choices.filter(choice => choice.toLowerCase().includes(wanted));
+		list.replaceChildren(...found.slice(0, MOST_SHOWN).map(choice => new Option(choice)));
 		card.querySelector(".found").textContent = found.length.toLocaleString(document.documentElement.lang);
 	};
 	search.addEventListener("input", show);
@@ -63,7 +64,7 @@ function answerOf(card, attribute) {
 	if (card.querySelector(".not-said :checked")) return null;
 	switch (card.dataset.kind) {
 		case "few":
-			return attribute.labels[card.querySelector(":checked")?.value] ?? "";
+			return choicesOf(attribute)[card.querySelector(":checked")?.value] ?? "";
 		case "many":
 			return card.querySelector("select").value;
 		default: {
@@ -154,7 +155,7 @@ async function answer(plan, answers) {
 
 function ask(plan) {
 	cards.forEach((card, place) => {
-		if (card.dataset.kind === "many") fillList(card, answersOf(plan.schema.attributes[place]));
+		if (card.dataset.kind === "many") fillList(card, choicesOf(plan.schema.attributes[place]));
 	});
 	form.addEventListener("submit", event => {
 		event.preventDefault();
