@@ -10,6 +10,9 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
+from privtally.documents.campaign import refresh
+from privtally.service import operations
+from privtally.store import surveys
 from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
 from tests.service.site import ALIGNED, reports_to
 
@@ -184,6 +187,26 @@ def test_a_later_round_is_answered_by_the_same_link_and_by_others(service: Runni
         expect(early.page.locator("#done")).to_be_visible()
         assert early.page.locator("#form").count() == 0
     assert site.counters(campaign) == [200, 1]
+
+
+def test_a_refreshed_campaign_is_answered_and_estimated(service: Running) -> None:
+    site, campaign = service.site, service.survey()
+    site.send(campaign, *reports_to(site.plan(campaign), 200))
+    site.advance(campaign, campaign)
+    site.send(campaign, *reports_to(site.plan(campaign), 200, seed=2))
+    survey = service.do(operations.find(service.store, campaign))
+    again = partial(surveys.publish, campaign=campaign, plan=refresh(survey.plans), history=[])
+    service.do(service.store.write(again))
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        person.choose(1, 2)
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+    assert (site.plan(campaign).round, site.counters(campaign)) == (2, [200, 200, 1])
+    site.advance(campaign, site.plan(campaign).digest)
+    assert site.plan(campaign).round == 2
+    found = site.client.get(f"/v1/campaigns/{campaign}/estimates", headers=site.admin)
+    assert found.status_code == 200, found.text
 
 
 def test_a_closed_survey_asks_nothing(service: Running) -> None:
