@@ -10,7 +10,7 @@ from privtally.cli import options
 from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
-from privtally.errors import DocumentError
+from privtally.errors import CampaignError, DocumentError
 
 if TYPE_CHECKING:
     from privtally.service.views import CampaignView
@@ -52,6 +52,8 @@ def create(
     the_schema, named, auto = read_schema(schema), None, mechanism == "auto"
     if mechanism == "auto":
         options.refuse_without_effect(context, ["groups", "pivots", "phase1_share"], options.AUTO)
+        if people is None:
+            raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
     else:
         named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
         if why:
