@@ -17,6 +17,7 @@ from privtally.mechanisms.alignment import Classes, alignment_of
 from privtally.mechanisms.channel import Asked
 from privtally.mechanisms.fills import AlignedFill, Places, UniformFill
 from privtally.mechanisms.named import RandomizedResponse
+from privtally.names import RULES_LABEL_BY_LABEL
 from privtally.schema import Schema
 
 MOST_LABELS = 256
@@ -27,9 +28,9 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
     """Probabilities of matches by the rule; even fills between attributes that are not aligned."""
     schema = history[-1][0].schema
     alignments = _alignments(schema, group)
-    if wanted.rule == "published":
+    if wanted.rule in RULES_LABEL_BY_LABEL:
         raise LearningError(
-            "the rule 'published' is for attributes whose labels correspond one by one; use robust or proposition"
+            f"the rule '{wanted.rule}' is for attributes whose labels correspond one by one; use robust or proposition"
         )
     if wanted.rule == "robust":
         secrecy = Secrecy(group, schema.sizes, budget, wanted)
