@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.accuracy import rewrite
 from privtally.cli.auto import in_words
 from privtally.collector.estimate import estimate
+from privtally.collector.learn import LaterGroups
 from privtally.collector.tally import count
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import design
@@ -33,10 +34,11 @@ from privtally.lab.advise import POINTS, recommend
 from privtally.lab.paper.datasets import data_directory, read_lines
 from privtally.lab.seed import seeded
 from privtally.lab.variants import chosen_groups
+from privtally.mechanisms import NAMED
 from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.grouping import unbiased_variance
 from privtally.mechanisms.named import RandomizedResponse, best_channel
-from privtally.names import LEARNED_WITH, MechanismChoice, MechanismName
+from privtally.names import MechanismChoice, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
 from privtally.tables.csv_table import open_table
@@ -46,8 +48,6 @@ COLUMNS = {"age": 0, "workclass": 1, "education": 3, "marital-status": 5, "relat
 COLUMNS["native-country"] = 13
 BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 USUAL_SHARE = 0.1
-OPEN = ("smp", *(name for name, options in LEARNED_WITH.items() if "max_pivot_guess" not in options))
-"""The mechanisms whose reports say which question was used, or may give it away."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Way:
 
     @property
     def says_which(self) -> bool:
-        """Whether it may be seen, or is not bounded how well it can be guessed, which question was used."""
-        return self.mechanism in OPEN
+        """Whether a report says which question was used."""
+        return self.mechanism == "smp"
 
 
 WAYS = (
@@ -79,6 +79,7 @@ WAYS = (
     Way("smp", pivots=2),
     Way("rs-fd"),
     Way("rs-fd", groups=True),
+    Way("rs-fd", pivots=2),
     Way("rs-rfd"),
     Way("rs-rfd", groups=True),
     Way("corr-rr"),
@@ -110,8 +111,11 @@ def run(way: Way, records: Records, epsilon: float, source: Source) -> Estimate:
         plain = (msgspec.structs.replace(p, channels=(RandomizedResponse(),) * len(p.channels)) for p in plan.parts)
         plan = msgspec.structs.replace(plan, parts=tuple(plain))
         return estimate([(plan, count(plan, respond_many(plan, records, source).codes))], "pooled")
-    groups = _groups(schema, epsilon, mechanism) if way.groups else None
-    return run_campaign(records, epsilon, mechanism, source, groups=groups, pivots=way.pivots).estimate("pooled")
+    after_phase1 = way.groups and NAMED[mechanism].learns
+    groups = _groups(schema, epsilon, mechanism) if way.groups and not after_phase1 else None
+    later: LaterGroups = "auto" if after_phase1 else None
+    job = run_campaign(records, epsilon, mechanism, source, groups=groups, later_groups=later, pivots=way.pivots)
+    return job.estimate("pooled")
 
 
 def _groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> Sequence[Sequence[str]]:

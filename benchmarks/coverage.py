@@ -27,6 +27,7 @@ MIXED = Schema(
         Attribute("travel", ("walk", "bicycle", "bus", "car", "other")),
         Attribute("pet", ("cat", "dog", "none"), optional=True),
         Attribute("age", bins=(0, 18, 40, 65, 120)),
+        Attribute("health", ("poor", "fair", "good"), ordered=True),
     )
 )
 LARGE = Schema((Attribute("town", tuple(f"town {number}" for number in range(64))), Attribute("sleep", SCALE)))
@@ -42,14 +43,15 @@ class Option:
 
 
 LEARNING: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
-PAIRS = (("smokes", "pet"), ("travel", "age"))
+PAIRS = (("smokes", "pet"), ("travel", "age", "health"))
 OPTIONS = {
     **{f"{name}": Option(ALIKE, name) for name in ("spl", "smp", "rs-fd", *LEARNING)},
-    **{f"{name}, different label sets": Option(MIXED, name) for name in ("spl", "smp", "rs-fd", "rs-rfd", "cond-rr")},
-    **{f"{name}, groups": Option(MIXED, name, {"groups": PAIRS}) for name in ("smp", "rs-fd", "rs-rfd", "cond-rr")},
-    "smp, two pivots": Option(MIXED, "smp", {"pivots": 2}),
+    **{f"{name}, different label sets": Option(MIXED, name) for name in ("spl", "smp", "rs-fd", *LEARNING)},
+    **{f"{name}, groups": Option(MIXED, name, {"groups": PAIRS}) for name in ("smp", "rs-fd", *LEARNING)},
+    **{f"{name}, groups after Phase I": Option(MIXED, name, {"later_groups": "auto"}) for name in LEARNING},
+    **{f"{name}, two pivots": Option(MIXED, name, {"pivots": 2}) for name in ("smp", "rs-fd", "rs-rfd", "cond-rr")},
     "smp, three pivots": Option(MIXED, "smp", {"pivots": 3}),
-    **{f"{name}, 64 labels": Option(LARGE, name) for name in ("spl", "smp", "rs-fd", "rs-rfd")},
+    **{f"{name}, 64 labels": Option(LARGE, name) for name in ("spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr")},
 }
 
 

@@ -31,3 +31,6 @@ LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {
 
 RULES_WITH_BOUND: tuple[Rule, ...] = ("robust",)
 """The rules of corr-rr that `max_pivot_guess` binds; the paper's own have no bound."""
+
+RULES_LABEL_BY_LABEL: tuple[Rule, ...] = ("published",)
+"""The rules of corr-rr for questions whose answers correspond one by one."""

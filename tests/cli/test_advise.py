@@ -133,3 +133,14 @@ def test_large_and_small_schemas_are_no_special_case(program: Program, questions
     schema = write_schema(questions, labels)
     result = program("advise", schema, *ASKED, "--within", 2, "--json").json()
     assert 0 < result["error"] < 1
+
+
+def test_a_secrecy_that_nothing_gives_is_refused(program: Program) -> None:
+    for command in (("advise",), ("design", "-o", "plan.json")):
+        assert "0.2" in refused(program, *command, write_schema(5, 3), *ASKED, "--max-pivot-guess", 0.05)
+
+
+def test_tables_that_would_say_nothing_are_called_so(program: Program) -> None:
+    words = ("advise", write_schema(5, 3), "--pairs", "--people")
+    hopeless, enough = (program(*words, people, "--epsilon", 1).out.splitlines() for people in (100, 10**7))
+    assert len(hopeless) == len(enough) + 1

@@ -292,3 +292,11 @@ def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> Non
     Path("bad.csv").write_text(f"sleeps badly,smokes,drinks\nnever,never,{SECRET}\n")
     sentence = refused(program, "compare", "bad.csv", "-s", schema, "-e", "1")
     assert "line 2: attribute 'drinks'" in sentence
+
+
+def test_rules_that_do_not_fit_the_questions_are_left_out(program: Program) -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    schema, data = examples / "visits.toml", examples / "visits.csv"
+    words = ("compare", data, "-s", schema, "-e", 2, "--people", 500, "--runs", 1, "--workers", 1)
+    rows = program(*words, "--mechanisms", "corr-rr", "--methods", "unbiased", "--json").json()
+    assert {row["rule"] for row in rows} == {"robust", "proposition"}

@@ -138,7 +138,7 @@ def test_a_gain_that_is_smaller_than_its_spread_is_not_taken() -> None:
         def errors(self, groups: Groups) -> Floats:
             return {1: np.array([1.0, 1.0]), 2: np.array([0.1, 2.0]), 3: np.array([0.5, 0.6])}[len(groups)]
 
-    compared = _Compared(Stub())
+    compared = _Compared(Stub(), lambda _group: None)
     one, two, three = ((0, 1, 2),), ((0, 1), (2,)), ((0,), (1,), (2,))
     assert all(map(compared.add, (one, two, three)))
     assert compared.expected(two) < compared.expected(one)

@@ -17,7 +17,7 @@ from tests.collector.made_up import (
     two_groups,
     two_pivots,
 )
-from tests.support import expected_counts, first_plan, plan_of
+from tests.support import counts_of, expected_counts, first_plan, plan_of
 
 CARRYING: dict[str, tuple[Plan, list[tuple[int, int]]]] = {
     "spl": (first_plan((2, 3, 2), 4.0), [(0, 1), (2, 1)]),
@@ -163,3 +163,12 @@ def test_noise_alone_leaves_independence_and_certainty_leaves_the_table() -> Non
         assert found == pytest.approx(np.outer(first, second) + kept * dependence(seen))
     even = np.full((2, 2), 0.25)
     assert shrunk(even, 0.0, first, second) == pytest.approx(np.outer(first, second))
+
+
+def test_a_pair_that_nobody_reported_is_not_known_to_be_empty() -> None:
+    """At a large budget nothing but the people in a cell makes its error: that of a single person is the least."""
+    plan = first_plan((2, 3), 16.0)
+    tensor = np.array([[20, 10, 0], [30, 20, 20]])
+    table = joint_table([(plan, counts_of(plan, tensor))], 0, 1)
+    assert table is not None
+    assert np.sqrt(table.variances[0, 2]) > 0.9 / tensor.sum()

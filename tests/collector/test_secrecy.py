@@ -10,10 +10,11 @@ import pytest
 
 from privtally.collector.estimate import History
 from privtally.collector.learn import learn
+from privtally.collector.tally import count
 from privtally.documents.observer import KnowsTotals
 from privtally.documents.plan import Plan, load_plan
 from privtally.errors import LearningError, PlanError
-from privtally.mechanisms.fills import CopyFill, RowFill
+from privtally.mechanisms.fills import CopyFill, RowFill, UniformFill
 from privtally.names import MechanismName, Observer
 from privtally.privacy.audit import audit
 from privtally.privacy.certificate import certify, dump_certificate
@@ -169,3 +170,21 @@ def test_totals_that_do_not_fit_are_refused(totals: tuple[tuple[float, ...], ...
 def test_an_observer_who_is_none_is_refused() -> None:
     with pytest.raises(LearningError, match="observer"):
         learn(history_of("rs-rfd"), observer="knows-all")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("most", [None, 0.4])
+def test_copies_whose_guess_cannot_be_bounded_are_not_taken(most: float | None) -> None:
+    """Private codes of 300 labels are too many to say how often copies name the pivot; even fills name it blindly."""
+    first = first_plan((300,) * 3, 2.0, "corr-rr")
+    codes = np.random.default_rng(3).choice(300, (3_000, 3)).astype(np.uint16)
+    plan = learn([(first, count(first, codes))], people=20_000, max_pivot_guess=most)
+    assert [part.fill for part in plan.parts] == [UniformFill()]
+    assert stated(plan) == pytest.approx(1 / 3, rel=0.02)
+
+
+def test_rows_of_any_size_are_bounded_with_several_pivots() -> None:
+    first = first_plan((300,) * 4, 4.0, "rs-rfd")
+    codes = np.random.default_rng(3).choice(300, (3_000, 4)).astype(np.uint16)
+    plan = learn([(first, count(first, codes))], people=20_000, pivots=2, max_pivot_guess=0.3)
+    assert 1 / 6 <= stated(plan) <= 0.3
+    assert len(plan.parts[0].fill.rows) == 4  # type: ignore[union-attr]

@@ -20,7 +20,7 @@ STEP = 1e-4
 PLANS = {
     **{name: plan_of(name, (2, 3, 2)) for name in ("spl", "smp", "rs-fd", "rs-rfd", "cond-rr")},
     "corr-rr": plan_of("corr-rr", (3, 3, 3)),
-    **{name: plan_with(*parts) for name, parts in EXTENDED_PLANS.items() if name != "two pivots, table"},
+    **{name: plan_with(*parts) for name, parts in EXTENDED_PLANS.items()},
 }
 
 

@@ -93,3 +93,16 @@ def test_what_cannot_be_merged_is_refused() -> None:
 def test_classes_that_are_none_are_refused(fields: dict[str, object]) -> None:
     with pytest.raises(SchemaError):
         Attribute("q", **fields)  # type: ignore[arg-type]
+
+
+def test_merging_twice_still_takes_the_first_answers() -> None:
+    four = Attribute("four", ("a", "b", "c", "d"), ordered=True)
+    schema = coarsened(Schema((four, Attribute("three", ("x", "y", "z"), ordered=True))))
+    again = coarsened(Schema((schema.attributes[0], Attribute("two", ("no", "yes"))), _pairing(schema.attributes[0])))
+    assert sorted(set(again.attributes[0].code_of.values())) == [0, 1]
+    assert set(again.attributes[0].code_of) == {"a", "b", "c", "d"}
+
+
+def _pairing(own: Attribute) -> tuple[Alignment, ...]:
+    """The first label with no, the others with yes."""
+    return (Alignment(({own.name: own.labels[:1], "two": ("no",)}, {own.name: own.labels[1:], "two": ("yes",)})),)

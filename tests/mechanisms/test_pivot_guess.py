@@ -38,6 +38,9 @@ def assert_exact_and_bounded(part: Part, *, uniform: bool) -> None:
     assert exact <= Fraction(found.value) <= exact * Fraction(1 + 2**-38)
     private = [channel.push(own) for channel, own in zip(part.asked, known, strict=True)]
     assert guessing.second_moment_bound(part, private) >= exact * Fraction(1 - 2**-38)
+    if part.fill is not None and not part.fill.conditional:
+        general, special = guessing.second_moment_bound(part, private), guessing._unconditional_bound(part, private)
+        assert special == pytest.approx(general)
 
 
 @pytest.mark.parametrize("uniform", [True, False])

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from privtally.lab.offers import Question
 
 
+USELESS = 50.0
+"""With ± so many percentage points every share could be anything."""
+
+
 def advise(
     schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
     people: Annotated[int, Option(help="How many people will be asked.", callback=check_people)],
@@ -86,6 +90,8 @@ def _sentences(chosen: "Expected", rows: "list[Expected]", *, pairs: bool) -> It
     what = "a cell of a two-way table" if pairs else "the share of an answer"
     yield f"Run {in_words(chosen.design)}."
     yield f"Expect {points(chosen.points)} for {what}."
+    if chosen.points > USELESS:
+        yield "That says nothing: ask more people, spend a larger ε, or ask less."
     known = min((row for row in rows if row.pivot_guess == 1), key=lambda row: row.error, default=chosen)
     if chosen.pivot_guess < 1 and known.error < chosen.error:
         yield f"{points(known.points)} if anybody may know which question was used: {in_words(known.design)}."

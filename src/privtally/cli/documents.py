@@ -55,7 +55,10 @@ def design(
         options.refuse_without_effect(context, ["groups", "pivots"], options.AUTO)
         if people is None:
             raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
-        chosen = recommended(the_schema, epsilon, people, max_pivot_guess).options
+        found = recommended(the_schema, epsilon, people, max_pivot_guess)
+        chosen = found.options
+        if found.phase1_share is not None and max_pivot_guess != MAX_PIVOT_GUESS:
+            err.print(f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second phase is hidden there.")
     else:
         options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
         named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)

@@ -105,7 +105,7 @@ def compare(
     from privtally.documents.plan import check_epsilon, design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
-    from privtally.lab.variants import chosen_groups, extended, variants
+    from privtally.lab.variants import chosen_groups, extended, fits, variants
     from privtally.plots.comparison import draw_comparison
     from privtally.plots.estimate import check_picture_path
 
@@ -140,7 +140,7 @@ def compare(
         raise CampaignError("no mechanism can ask these people these questions")
     chosen = []
     for budget in budgets:
-        for variant in variants(the_mechanisms):
+        for variant in (each for each in variants(the_mechanisms) if fits(each, the_schema)):
             own = chosen_groups(the_schema, budget, variant.mechanism) if groups == "auto" else named
             chosen += [(each, budget) for each in (variant, *extended(the_schema, budget, variant, own, pivots))]
     with progress("Comparing", len(chosen)) as advance:

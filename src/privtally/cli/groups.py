@@ -70,12 +70,14 @@ def print_after_phase1(found: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from privtally.documents.estimate import NORMAL_95
+
     table = Table("groups", "", "expect", title="Which questions go together", title_justify="left")
     for what, row in found.items():
         members = "; ".join(", ".join(group) for group in row["groups"])
-        table.add_row(what, Text(members), f"± {100 * row['expected_error']:.2g} points")
+        table.add_row(what, Text(members), f"± {100 * NORMAL_95 * row['expected_error']:.2g} points")
     err.print(table)
-    err.print("Expected error of a share in the final estimate of all phases, in percentage points.")
+    err.print("± is half a 95 % interval of a share in the final estimate of all phases, in percentage points.")
 
 
 def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -92,8 +94,8 @@ def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -
     count = "one group" if len(groups) == 1 else f"{len(groups)} groups with {budget} each"
     members = "; ".join(", ".join(group) for group in groups)
     return (
-        f"Chose {count}: {members}. From {PEOPLE:,} people expect {_points(chosen.variance)} (one standard error of "
-        "the unbiased estimate, on average over all that the answers may be). "
+        f"Chose {count}: {members}. With {PEOPLE:,} people the unbiased estimate would have "
+        f"{_points(chosen.variance)} (half a 95 % interval, on average over all that the answers may be). "
         f"All in one group: {_points(chosen.together)}; every question alone: {_points(chosen.alone)}."
     )
 
@@ -101,4 +103,6 @@ def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -
 def _points(variance: float | None) -> str:
     if variance is None:
         return "not possible"
-    return f"± {100 * sqrt(variance / PEOPLE):.2g} percentage points"
+    from privtally.documents.estimate import NORMAL_95
+
+    return f"± {100 * NORMAL_95 * sqrt(variance / PEOPLE):.2g} percentage points"

@@ -46,7 +46,7 @@ def run(
     chosen = None
     later: Literal["auto"] | None = None
     if mechanism == "auto":
-        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "rule"], options.AUTO)
+        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "rule", "observer"], options.AUTO)
         check_epsilon(epsilon)
     else:
         options.check_learning(context, mechanism, rule)

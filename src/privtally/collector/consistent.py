@@ -21,7 +21,7 @@ import numpy as np
 
 from privtally.collector.estimate import Phase
 from privtally.collector.estimate.attribute import Found
-from privtally.collector.estimate.several import terms_of
+from privtally.collector.estimate.several import readable, terms_of
 from privtally.collector.joint import JointTable, Reported, reported, weighted
 from privtally.exact.arrays import Floats
 
@@ -78,7 +78,11 @@ def _behind_fills(phase: Phase, one: int, two: int) -> Carried | None:
     subs = counts.parts.get(part.attributes)
     if number != other or part.pivots == 1 or part.fill is None or part.silent or subs is None:
         return None
+    if not readable(part.sizes, part.pivots):
+        return None
     terms, places = terms_of(part, subs), (first, second)
+    if not terms.identified.all():  # what is not determined would look certain
+        return None
     return Carried(terms.frequencies(places), terms.between(places, places), terms.reports)
 
 

@@ -70,8 +70,11 @@ class Reported:
 
     @property
     def smooth(self) -> Floats:
-        """The reported frequencies; one imaginary report, spread evenly, keeps every variance above zero."""
-        smoothed: Floats = (self.counts + 1 / self.counts.size) / (self.reports + 1)
+        """The reported frequencies with an imaginary report in every cell, but no more in all than real ones: a cell
+        that nobody happened to report is not known to be empty.
+        """
+        imaginary = min(self.counts.size, self.reports)
+        smoothed: Floats = (self.counts + imaginary / self.counts.size) / (self.reports + imaginary)
         return smoothed
 
     def undone(self) -> JointTable:

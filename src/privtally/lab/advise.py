@@ -137,7 +137,13 @@ def choose(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
     population where it is most behind. A second phase must earn its trouble.
     """
     # Whoever guesses blindly is right once in d times; no campaign can have less.
-    secret = max(max_pivot_guess, min(row.pivot_guess for row in rows))
+    least = min(row.pivot_guess for row in rows)
+    if max_pivot_guess < least <= MAX_PIVOT_GUESS:
+        raise CampaignError(
+            f"max_pivot_guess is {max_pivot_guess:g}, but blind guessing of the question is right {least:.1%} of the "
+            f"time; choose at least {math.ceil(least * 1e4) / 1e4}"
+        )
+    secret = max(max_pivot_guess, least)
     allowed = [row for row in rows if row.pivot_guess <= secret]
     trouble = [1.0 if row.design.phase1_share is None else SECOND_PHASE for row in allowed]
     behind = np.multiply(trouble, worst_ratios(allowed))

@@ -8,8 +8,9 @@ from fractions import Fraction
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.mechanisms import NAMED
+from privtally.mechanisms.alignment import label_by_label
 from privtally.mechanisms.grouping import best_groups
-from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
+from privtally.names import LEARNED_WITH, RULES, RULES_LABEL_BY_LABEL, MechanismName, Rule
 from privtally.schema import Schema
 
 Names = tuple[tuple[str, ...], ...]
@@ -32,6 +33,11 @@ def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
         for mechanism in mechanisms
         for rule in (RULES if "rule" in LEARNED_WITH.get(mechanism, ()) else (None,))
     ]
+
+
+def fits(variant: Variant, schema: Schema) -> bool:
+    """Whether a variant's rule is for these questions."""
+    return variant.rule not in RULES_LABEL_BY_LABEL or label_by_label(schema, range(len(schema.attributes)))
 
 
 def chosen_groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> Names | None:

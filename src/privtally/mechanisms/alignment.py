@@ -32,6 +32,8 @@ def alignment_of(schema: Schema, one: int, two: int) -> Classes | None:
 
 def label_by_label(schema: Schema, places: Sequence[int]) -> bool:
     """Whether all these attributes are aligned so that the same code stands for the same class in each of them."""
+    if not schema.alignments and len({schema.attributes[own].labels for own in places}) == 1:
+        return True
     return all(
         alignment_of(schema, one, two) == tuple(((code,), (code,)) for code in range(schema.attributes[one].size))
         for one, two in combinations(places, 2)

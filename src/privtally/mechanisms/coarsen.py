@@ -60,7 +60,8 @@ def _others(classes: Classes, together: set[int]) -> list[int]:
 def _merged(attribute: Attribute, classes: Sequence[list[int]]) -> Attribute:
     """An attribute whose labels are these classes of codes, in their order, or in that of its bins."""
     if attribute.numbers is None:
-        labels = tuple(tuple(attribute.labels[code] for code in own) for own in classes)
+        answers = attribute.merged or tuple((label,) for label in attribute.labels)
+        labels = tuple(tuple(label for code in own for label in answers[code]) for own in classes)
         return Attribute(attribute.name, optional=attribute.optional, merged=labels)
     edges, in_order = attribute.numbers.edges, sorted(classes)
     if list(chain.from_iterable(in_order)) != list(range(attribute.answers)):

@@ -78,14 +78,17 @@ def groups_by_number(sizes: Sequence[int], epsilon: Fraction, named: Named) -> d
     sets = _allowed(sizes, named)
     for number in sorted({*range(1, min(len(sizes), MOST_GROUPS) + 1), len(sizes)}):
         try:
-            channels = {size: _channel(epsilon / number, size, named) for size in set(sizes)}
+            channels = {size: _channel(epsilon / number, size, named, alone=False) for size in set(sizes)}
         except PlanError:
             break  # more groups have still less budget
         cost = _expected_variance if _silent(named) else _even_variance  # hidden: the difference is the same for all
         costs = {size: cost(channel, 1.0) for size, channel in channels.items()}
         groups = _best_runs(tuple(costs[size] for size in sizes), number, sets, _power(named))
         if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
-            found[number] = mean_variance([channels[size] for size in sizes], groups, named), groups
+            own_channels = [channels[size] for size in sizes]
+            for (own,) in (group for group in groups if len(group) == 1):
+                own_channels[own] = _channel(epsilon / number, sizes[own], named, alone=True)
+            found[number] = mean_variance(own_channels, groups, named), groups
     return found
 
 
@@ -103,8 +106,9 @@ def _power(named: Named) -> int:
     return 1 if _silent(named) else 2
 
 
-def _channel(budget: Fraction, size: int, named: Named) -> Asked:
-    by_label = named.learned is not None and named.learned.by_label
+def _channel(budget: Fraction, size: int, named: Named, *, alone: bool) -> Asked:
+    """The channel of an attribute; one alone in its group has no fill that would need labels."""
+    by_label = not alone and named.learned is not None and named.learned.by_label
     return (RandomizedResponse() if by_label else best_channel(budget, size)).channel(budget, size)
 
 

@@ -46,6 +46,8 @@ def pivot_guess(part: Part, marginals: Sequence[Floats]) -> PivotGuess:
         value = _independent(part, private)
     elif prod(part.answers) * len(part.branches) <= MAX_CELLS:
         value = _enumerated(part, private)
+    elif not part.fill.conditional:
+        value, exact = _unconditional_bound(part, private), False
     else:
         value, exact = second_moment_bound(part, private), False
     return PivotGuess(min(value * ROUNDED_UP, 1.0), exact)
@@ -136,10 +138,41 @@ def second_moment_bound(part: Part, private: Sequence[Floats]) -> float:
             moment = float(codes[one] @ alike.prod(axis=0) @ codes[two])
             trace += moment if one == two else 0.0
             total += moment if one == two else 2 * moment
-    spread = trace - total / len(branches)
+    return _bounded(len(branches), trace, total)
+
+
+def _bounded(branches: int, trace: float, total: float) -> float:
+    """The bound from the trace of M and the sum of all its entries."""
+    spread = trace - total / branches
     if not np.isfinite(spread):
         return 1.0
-    return (1 + float(np.sqrt((len(branches) - 1) / len(branches) * max(spread, 0.0)))) / len(branches)
+    return (1 + float(np.sqrt((branches - 1) / branches * max(spread, 0.0)))) / branches
+
+
+def _unconditional_bound(part: Part, private: Sequence[Floats]) -> float:
+    """The same bound for fills that depend on nothing, whatever the number of codes and branches.
+
+    Then M_bc is a product over attributes of one of three numbers, for those that both branches ask, one of them or
+    none; the sum over all pairs of branches is the coefficient of x^m y^m in Π_j (none + (x + y)·one + x·y·both).
+    """
+    pivots, share = part.pivots, part.pivots / len(part.attributes)
+    sums, squares = np.zeros((pivots + 1, pivots + 1)), np.zeros(pivots + 1)
+    sums[0, 0] = squares[0] = 1.0
+    for own, codes in enumerate(private):
+        row = part.filling(next(branch for branch in part.branches if own not in branch), own).push(np.ones(1))
+        reported = share * codes + (1 - share) * row
+        held = reported > 0
+        none, one, both = (
+            float(np.sum(first[held] * second[held] / reported[held]))
+            for first, second in ((row, row), (row, codes), (codes, codes))
+        )
+        more = none * sums
+        more[1:] += one * sums[:-1]
+        more[:, 1:] += one * sums[:, :-1]
+        more[1:, 1:] += both * sums[:-1, :-1]
+        squares = np.concatenate([none * squares[:1], none * squares[1:] + both * squares[:-1]])
+        sums = more
+    return _bounded(len(part.branches), float(squares[-1]), float(sums[-1, -1]))
 
 
 def _outer(tables: Sequence[Floats]) -> Floats:

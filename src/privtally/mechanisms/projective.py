@@ -21,7 +21,7 @@ from privtally.exact.exponential import at_most_exp, floor_of
 from privtally.exact.source import WORD, Source, words_below
 from privtally.mechanisms.channel import LEAST_REALISED
 from privtally.mechanisms.filling import Uniform
-from privtally.mechanisms.geometry import Geometry, is_geometry
+from privtally.mechanisms.geometry import MOST_VECTORS, Geometry, is_geometry
 from privtally.schema import code_type
 
 MOST_CELLS = 1 << 22
@@ -162,16 +162,20 @@ def projective_response(epsilon: Fraction, size: int, geometry: Geometry) -> Pro
     return Projective(size, geometry, same, other)
 
 
-@lru_cache(maxsize=1024)
+ORDERS = tuple(order for order in range(2, 407) if is_geometry(order, 3))
+"""The primes whose spaces are used; the cube of a larger one exceeds the limit."""
+
+
+@lru_cache(maxsize=1 << 14)
 def best_geometry(epsilon: float, size: int) -> Geometry | None:
     """The geometry whose estimates vary least at uniform answers; None where randomized response varies less."""
     power = exp(epsilon)
     found = []
-    for order in range(2, 407):  # the cube of a larger one exceeds the limit
+    for order in ORDERS:
         dimension = 3
         while (order**dimension - 1) // (order - 1) < size:
             dimension += 1
-        if is_geometry(order, dimension):
+        if order**dimension <= MOST_VECTORS:
             geometry = Geometry(order, dimension)
             found.append((_variance(power, geometry.points, geometry.plane, geometry.meet, size), geometry))
     least = min((variance for variance, _ in found), default=float("inf"))

@@ -79,10 +79,16 @@ def table_matrix(sizes: Sequence[int], pivots: int, places: Places) -> Floats:
     return np.hstack(blocks)
 
 
+def readable(sizes: Sequence[int], pivots: int) -> bool:
+    """Whether the matrices of several hidden pivots of these attributes are small enough."""
+    if prod(sizes) > MOST_ENTRIES:
+        return False
+    return prod(sizes) * sum(_width(sizes, each) for each in _sets(len(sizes), pivots)) <= MOST_ENTRIES
+
+
 def check_readable(sizes: Sequence[int], pivots: int) -> None:
     """Refuse attributes for which the matrices of several hidden pivots would be too large."""
-    few = prod(sizes) <= MOST_ENTRIES
-    if not few or prod(sizes) * sum(_width(sizes, each) for each in _sets(len(sizes), pivots)) > MOST_ENTRIES:
+    if not readable(sizes, pivots):
         raise EstimateError(
             f"{pivots} hidden pivots of attributes with {', '.join(map(str, sizes))} labels cannot be read: "
             "there are too many different reports; use smaller groups, one pivot, or smp"

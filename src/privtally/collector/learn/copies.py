@@ -12,8 +12,9 @@ from privtally.collector.learn.rules import copy_probabilities
 from privtally.collector.learn.secrecy import Secrecy, evenly
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.exact.arrays import Floats
+from privtally.exact.probability import nearest_probability
 from privtally.mechanisms.alignment import label_by_label
-from privtally.mechanisms.fills import CopyFill, Places
+from privtally.mechanisms.fills import CopyFill, Places, UniformFill
 from privtally.mechanisms.named import RandomizedResponse
 
 
@@ -25,9 +26,10 @@ def learn_copies(history: History, group: Places, budget: Fraction, wanted: Want
         schema = history[-1][0].schema
         labels = [schema.attributes[own].labels for own in group]
         secrecy = Secrecy(group, schema.sizes, budget, wanted)
-        if too_large(labels):
+        bound = _bound(secrecy)
+        if too_large(labels) or not _can_be_kept(bound, secrecy):
             return evenly(secrecy)
-        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, _bound(secrecy))
+        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, bound)
         return Found(_fill(choice.copy_probability), wanted.rule, wanted.people, choice.pivot_guess)
     frequencies = current_frequencies(history)
     own_frequencies = [frequencies[own] for own in group]
@@ -38,6 +40,15 @@ def learn_copies(history: History, group: Places, budget: Fraction, wanted: Want
 
 def _fill(copy_probability: Floats) -> CopyFill:
     return CopyFill(tuple(map(tuple, copy_probability.tolist())))
+
+
+def _can_be_kept(bound: Bound, secrecy: Secrecy) -> bool:
+    """Whether it is known how often copies name the pivot, if that matters: codes may be too many to say."""
+    attributes = len(secrecy.group)
+    codes = secrecy.part(UniformFill()).answers[0]
+    copies = np.full((attributes, attributes), nearest_probability(1 / codes))
+    np.fill_diagonal(copies, 1.0)
+    return secrecy.wanted.max_pivot_guess == 1 or bound.guess is None or bound.guess(copies) < 1
 
 
 def _bound(secrecy: Secrecy) -> Bound:

@@ -17,7 +17,7 @@ is further than a factor e^δ from the error that its groups will have, then e^(
 ≤ criterion of the better end ≤ e^δ · error of the better end: the choice has at most e^(2δ) times the error of either.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -32,6 +32,7 @@ from privtally.documents.plan import Plan
 from privtally.errors import LearningError, PlanError
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import NAMED
+from privtally.mechanisms.fills import Places
 from privtally.mechanisms.grouping import groups_by_number, in_order
 from privtally.mechanisms.named import Groups
 
@@ -60,8 +61,10 @@ class GroupChoice:
 def choose_groups(history: History, wanted: Wanted, learn_part: LearnPart) -> GroupChoice:
     """The groups for the next phase of a campaign; `learn_part` learns a group's part."""
     plan = history[-1][0]
-    compared = _Compared(_judge(history, wanted, learn_part))
     named, sizes = NAMED[plan.mechanism], plan.schema.sizes
+    learned = named.learned
+    assert learned is not None
+    compared = _Compared(_judge(history, wanted, learn_part), lambda group: learned.check_labels(plan.schema, group))
     by_number = groups_by_number(sizes, Fraction(plan.epsilon), named)
     for _, groups in by_number.values():
         compared.add(groups)
@@ -69,7 +72,7 @@ def choose_groups(history: History, wanted: Wanted, learn_part: LearnPart) -> Gr
     if not compared.logs:
         raise LearningError("no groups can be chosen for these attributes and this epsilon; name them")
     best = compared.best(compared.logs)
-    if named.learned is not None and named.learned.conditional and len(sizes) <= MOST_MERGED:
+    if learned.conditional and len(sizes) <= MOST_MERGED:
         merged = compared.merged(_alone(plan))
         best = min((own for own in merged if compared.supports(own, best)), key=compared.expected, default=best)
     _, before = min(by_number.values(), key=lambda own: own[0], default=(0.0, best))
@@ -91,10 +94,10 @@ def _alone(plan: Plan) -> Groups:
 
 
 class _Compared:
-    """Candidates with the logarithms of their expected errors, case by case."""
+    """Candidates with the logarithms of their expected errors, case by case; `check` refuses a group."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    def __init__(self, judge: Judge, check: Callable[[Places], None]) -> None:
+        self._judge, self._check = judge, check
         self.logs: dict[Groups, Floats] = {}
 
     def add(self, groups: Groups) -> bool:
@@ -102,6 +105,8 @@ class _Compared:
         groups = in_order(groups)
         if groups not in self.logs:
             try:
+                for group in groups:
+                    self._check(group)
                 self.logs[groups] = np.log(self._judge.errors(groups))
             except (PlanError, UnattainableGuessError):
                 return False

@@ -12,11 +12,12 @@ from privtally.collector.estimate.notes import spaced
 from privtally.collector.estimate.pooled import Model
 from privtally.collector.estimate.stacked import PhaseLikelihood
 from privtally.collector.simplex import project_to_simplex
+from privtally.errors import LearningError
 from privtally.exact.arrays import Floats
-from privtally.mechanisms import Part, PartPlan
+from privtally.mechanisms import NAMED, Part, PartPlan
 from privtally.mechanisms.fills import Places, UniformFill
 from privtally.mechanisms.grouping import unbiased_variance
-from privtally.mechanisms.named import Groups, asking
+from privtally.mechanisms.named import Groups, RandomizedResponse, asking
 
 MOST_DIRECTIONS = 100
 """Schemas with more free frequencies are not judged by the pooled estimate's error: that would take too long."""
@@ -45,6 +46,8 @@ class UnbiasedJudge:
     def __init__(self, history: History, people: int, learn_part: LearnPart | None) -> None:
         self.weights = np.ones(1)
         self._sizes, self._epsilon = history[-1][0].schema.sizes, Fraction(history[-1][0].epsilon)
+        learned = NAMED[history[-1][0].mechanism].learned
+        self._by_label = learned is not None and learned.by_label
         self._people, self._learn_part = people, learn_part or self._even
         self._known = [float(own.mean()) for own in one_way(history, "unbiased").variances]
         self._frequencies = one_way(history, "pooled").frequencies
@@ -54,7 +57,9 @@ class UnbiasedJudge:
         return np.array([sum(self._error(group, len(groups)) for group in groups) / len(self._sizes)])
 
     def _even(self, group: Places, budget: Fraction) -> PartPlan:
-        return asking(group, self._sizes, budget, UniformFill())
+        by_label = self._by_label and len(group) > 1
+        channels = (RandomizedResponse(),) * len(group) if by_label else None
+        return asking(group, self._sizes, budget, UniformFill(), channels=channels)
 
     def _error(self, group: Places, groups: int) -> float:
         """The sum over a group's attributes of the mean variance of their frequencies."""
@@ -84,6 +89,8 @@ class PooledJudge:
         self._model = Model([attribute.labels for attribute in self._schema.attributes])
         # Phases with several hidden pivots have no likelihood of frequencies alone.
         alone = [phase for phase in history if all(part.linear for part in phase[0].sampler.parts)]
+        if not alone:
+            raise LearningError("groups are chosen from the first phase; give its plan and counts as well")
         likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in alone]
         scores = [likelihood.at(self._model.uniform) for likelihood in likelihoods]
         gradient, known = (np.sum(each, axis=0) for each in zip(*scores, strict=True))

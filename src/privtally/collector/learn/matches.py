@@ -17,23 +17,26 @@ from privtally.mechanisms.alignment import Classes, alignment_of
 from privtally.mechanisms.channel import Asked
 from privtally.mechanisms.fills import AlignedFill, Places, UniformFill
 from privtally.mechanisms.named import RandomizedResponse
+from privtally.names import RULES_LABEL_BY_LABEL
 from privtally.schema import Schema
 
-MOST_LABELS = 256
-"""With more labels in a group the rule `robust` takes even fills."""
+MOST_LABELS, MOST_MATCHED = 256, 4_096
+"""With more labels in a group the rule `robust` takes even fills, and with still more every rule."""
 
 
 def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
     """Probabilities of matches by the rule; even fills between attributes that are not aligned."""
     schema = history[-1][0].schema
     alignments = _alignments(schema, group)
-    if wanted.rule == "published":
+    if wanted.rule in RULES_LABEL_BY_LABEL:
         raise LearningError(
-            "the rule 'published' is for attributes whose labels correspond one by one; use robust or proposition"
+            f"the rule '{wanted.rule}' is for attributes whose labels correspond one by one; use robust or proposition"
         )
+    secrecy, labels_in_all = Secrecy(group, schema.sizes, budget, wanted), sum(schema.sizes[own] for own in group)
+    if not alignments or labels_in_all > MOST_MATCHED:
+        return evenly(secrecy)
     if wanted.rule == "robust":
-        secrecy = Secrecy(group, schema.sizes, budget, wanted)
-        if not alignments or sum(schema.sizes[own] for own in group) > MOST_LABELS:
+        if labels_in_all > MOST_LABELS:
             return evenly(secrecy)
         labels = [schema.attributes[own].labels for own in group]
         fill, pivot_guess = choose_matches(secrecy, alignments, labels, current_likelihoods(history, group))
