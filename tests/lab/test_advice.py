@@ -37,7 +37,8 @@ def test_what_names_the_pivot_is_left_out_unless_it_may_be_known() -> None:
     assert choose(rows, 1).design.mechanism == "smp"
     assert choose(rows, 0.5).design.mechanism == "corr-rr"
     assert choose(rows, 0.3).design.mechanism == "rs-fd"
-    assert choose(rows, 0.01).design.mechanism == "rs-fd"
+    with pytest.raises(CampaignError, match=r"0\.25"):
+        choose(rows, 0.01)
 
 
 def test_never_far_behind_is_better_than_better_on_average() -> None:

@@ -3,7 +3,7 @@
 With nothing planted all checks pass.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -300,8 +300,9 @@ def rounded_afterwards(own: Any, fill_at: Any) -> Any:
     return replace(found, fill=fills.RowFill(tuple(map(coarse, found.fill.rows))))
 
 
-def mean_of_groups(guesses: Sequence[float]) -> float:
-    return sum(guesses) / len(guesses)
+def mean_of_groups(guesses: Iterable[float]) -> float:
+    each = list(guesses)
+    return sum(each) / len(each)
 
 
 def half_the_spread(part: Part, private: Sequence[np.ndarray]) -> float:
