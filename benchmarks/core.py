@@ -23,7 +23,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.documents.plan import Learned, LearnedFrom, Plan, design
+from privtally.documents.learned import Learned, LearnedFrom
+from privtally.documents.plan import Plan, design
 from privtally.exact.probability import nearest_distribution, nearest_probability
 from privtally.exact.source import Stream
 from privtally.mechanisms import NAMED

@@ -14,7 +14,8 @@ from scipy import stats
 
 from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Learned, LearnedFrom, Plan, design
+from privtally.documents.learned import Learned, LearnedFrom
+from privtally.documents.plan import Plan, design
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.errors import PlanError
 from privtally.exact.arrays import Codes, Distribution, Integers

@@ -19,8 +19,6 @@ from privtally.exact import wire
 from privtally.exact.arrays import Codes
 
 MAX_LABELS = 65_536
-
-
 NO_ANSWER = "no answer"
 """The last label of an attribute that may be skipped."""
 SEPARATOR = " | "
@@ -141,8 +139,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     def __post_init__(self) -> None:
         if not self.attributes:
             raise SchemaError("a schema needs at least one attribute")
-        names = self.names
-        if len(set(names)) < len(names):
+        if len(set(names := self.names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SchemaError(f"attribute '{twice}' is declared twice; every name must be different")
         check_alignments(self.alignments, {own.name: own.labels[: own.answers] for own in self.attributes})

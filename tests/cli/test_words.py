@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from privtally.cli import words
+from privtally.cli.table_words import print_pair
 from privtally.collector.pairs import PairEstimate
 from privtally.documents.estimate import Estimate, Frequencies, Located, Quantile
 from tests.plots.test_estimate import estimate_of
@@ -85,7 +86,7 @@ def test_every_number_of_a_pair_can_be_read(width: int) -> None:
     labels = tuple(f"label {code}" for code in range(9))
     rows = tuple(tuple(1 / 81 for _ in labels) for _ in labels)
     console = terminal(width)
-    words.print_pair(PairEstimate((LONG, "q"), (labels, labels), rows, rows, 100), console)
+    print_pair(PairEstimate((LONG, "q"), (labels, labels), rows, rows, 100), console)
     assert printed(console).count("1.2% ± 1.2%") == 81
 
 

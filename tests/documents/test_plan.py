@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, Learned, LearnedFrom, design, load_plan
+from privtally.documents.learned import Learned, LearnedFrom
+from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, design, load_plan
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.lab.seed import seeded

@@ -13,7 +13,8 @@ from privtally import __version__
 from privtally.collector.estimate import History, Phase, estimate
 from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
-from privtally.documents.plan import Learned, LearnedFrom, Plan
+from privtally.documents.learned import Learned, LearnedFrom
+from privtally.documents.plan import Plan
 from privtally.documents.report import Reports
 from privtally.lab.seed import seeded
 from privtally.mechanisms.fills import CopyFill, SilentFill

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import ceil
 from typing import Any
 
 import msgspec
 from rich.bar import Bar
-from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
 from privtally.cli.answer_words import blocks, print_numbers, print_top, reach, source
+from privtally.cli.table_words import MOST_ROWS, print_blocks, print_pair
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.top import TopEstimate
 from privtally.documents.counts import Counts
@@ -20,10 +19,6 @@ from privtally.documents.estimate import Estimate, RoundEstimate
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
 from privtally.mechanisms import NAMED
-
-MOST_ROWS = 40
-HEADER_WIDTH = 16
-"""Names and labels above a column are folded to this width."""
 
 
 def headline(plan: Plan) -> str:
@@ -113,7 +108,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
                 copies = [["even" if value is None else f"{value:.3f}" for value in row] for row in probabilities]
                 for own, row in enumerate(copies):
                     row[own] = ""
-                _print_blocks("chosen \\ other", names, names, copies, console)
+                print_blocks("chosen \\ other", names, names, copies, console)
     for sentence in learned(plan):
         console.print(sentence)
 
@@ -146,26 +141,6 @@ def fewer_pivots(plan: Plan) -> list[str]:
     asked = min((part.pivots for part in plan.parts if part.fill is not None), default=wanted)
     why = f"the reports so far do not support tables given {wanted} answers"
     return [] if asked == wanted else [f"Asks {asked} at a time, fewer than the {wanted} that were wanted: {why}."]
-
-
-def _print_blocks(
-    corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], console: Console
-) -> None:
-    """Print a table in blocks of columns, as many as fit the console beside each other, so that no cell is cut."""
-    names = min(max(map(cell_len, [corner, *rows])), 2 * HEADER_WIDTH)
-    widest = max(cell_len(cell) for row in cells for cell in row)
-    width = max(widest, min(max(map(cell_len, columns)), HEADER_WIDTH))
-    step = max((console.width - names - 4) // (width + 3), 1)
-    for start in range(0, min(len(columns), MOST_ROWS), step):
-        block = slice(start, min(start + step, MOST_ROWS))
-        table = Table(Column(Text(corner), width=names, overflow="fold"))
-        for name in columns[block]:
-            table.add_column(Text(name), justify="right", width=width, overflow="fold")
-        for name, row in zip(rows[:MOST_ROWS], cells, strict=False):
-            table.add_row(Text(name), *row[block])
-        console.print(table)
-    if max(len(rows), len(columns)) > MOST_ROWS:
-        console.print(f"Only the first {MOST_ROWS} of {max(len(rows), len(columns)):,} are shown; --json has all.")
 
 
 def _describe_counts(counts: Counts, console: Console) -> None:
@@ -226,28 +201,8 @@ def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
         shown = sorted(sorted(range(len(last.labels)), key=last.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
         cells = [[f"{own.frequencies[code]:.1%} ± {own.standard_errors[code]:.1%}" for own in found] for code in shown]
         labels = [last.labels[code] for code in shown]
-        _print_blocks(name, labels, [f"round {own.round}" for own in rounds], cells, console)
+        print_blocks(name, labels, [f"round {own.round}" for own in rounds], cells, console)
     console.print("± is one standard error; --json and --output have 95 % intervals.")
-
-
-def print_pair(pair: PairEstimate, console: Console) -> None:
-    """Print a two-way table."""
-    first, second = pair.attributes
-    console.print(f"{pair.reports:,} private reports of both")
-    cells = [
-        [f"{frequency:.1%} ± {error:.1%}" for frequency, error in zip(row, errors, strict=True)]
-        for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
-    ]
-    _print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
-    end = ", no entry below 0" if pair.method == "pooled" else ""
-    console.print(
-        f"Rows and columns add up to the {pair.method} estimates of each question{end}; ± is a standard error."
-    )
-    if pair.noisy:
-        squares = [error**2 for errors in pair.standard_errors for error in errors]
-        times = ceil(4 * sum(squares) * len(squares))
-        more = f"about {times:,} times as many reports make them half as large"
-        console.print(f"Warning: the standard errors are as large as the entries, so this table says little; {more}.")
 
 
 def _list(items: Sequence[str], most: int = 8) -> str:

@@ -13,64 +13,19 @@ from functools import cached_property
 import msgspec
 
 from privtally.documents.groups import group_places, several
-from privtally.documents.observer import KnowsTotals
+from privtally.documents.learned import Learned, check_pivots
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.exact.source import Source, SystemSource
 from privtally.mechanisms import NAMED, Mechanism, PartPlan, build
 from privtally.mechanisms.named import Groups
-from privtally.names import MECHANISMS, MechanismName, Rule
+from privtally.names import MECHANISMS, MechanismName
 from privtally.schema import Schema
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 32.0
-MOST_PIVOTS = 3
-"""The largest number of questions that a report may answer in a group."""
 MOST_ANSWERS = 1_000
 """The largest number of answers that a campaign may ask of one person."""
 NONCE = re.compile(r"[0-9a-f]{32}")
-
-
-class LearnedFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Counts that a plan was learned from."""
-
-    plan: str
-    counts: str
-    reports: int
-
-    def __post_init__(self) -> None:
-        wire.check_digest(self.plan, "the plan that was learned from", PlanError)
-        wire.check_digest(self.counts, "the counts that were learned from", PlanError)
-        check_people(self.reports)
-
-
-class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a later phase's parameters came from: the counts of earlier phases, and how they were used."""
-
-    history: tuple[LearnedFrom, ...]
-    rule: Rule | None = None
-    people: int | None = None
-    """How many people the phase was planned for, where that matters."""
-    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    """How often an observer names the asked attributes of a part at most, where there is a bound."""
-    observer: KnowsTotals | msgspec.UnsetType = msgspec.UNSET
-    """What the observer of that bound knows; nothing of the answers if absent."""
-    pivots: int | msgspec.UnsetType = msgspec.UNSET
-    """How many pivots were wanted in every group, if several; a part has fewer where that is all that was supported."""
-
-    def __post_init__(self) -> None:
-        if not self.history:
-            raise PlanError("a plan that was learned must name the counts that it was learned from")
-        if self.people is not None:
-            check_people(self.people)
-        if self.pivot_guess is not msgspec.UNSET and not 0 < self.pivot_guess <= 1:
-            raise PlanError("'pivot_guess' must be above 0 and at most 1")
-        if self.pivots is not msgspec.UNSET:
-            check_pivots(self.pivots)
-
-    @property
-    def reports(self) -> int:
-        """How many reports the parameters rest on."""
-        return sum(source.reports for source in self.history)
 
 
 class Plan(
@@ -238,15 +193,3 @@ def check_epsilon(epsilon: float) -> None:
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         limits = f"between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}"
         raise PlanError(f"epsilon must be a finite number above 0, {limits}, got {epsilon}")
-
-
-def check_pivots(pivots: int) -> None:
-    """Refuse a number of pivots that no group can have."""
-    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
-        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
-
-
-def check_people(people: int) -> None:
-    """Refuse a number of people that no document can hold."""
-    if not 1 <= people <= wire.MAX_INTEGER:
-        raise PlanError(f"a number of people must be between 1 and {wire.MAX_INTEGER:,}, got {people}")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from privtally.documents.campaign import phase1_people
-from privtally.documents.plan import MOST_PIVOTS
+from privtally.documents.learned import MOST_PIVOTS
 from privtally.errors import PrivtallyError
 from privtally.lab import pair_error
 from privtally.lab.expectation import Noise, Population, expected_error

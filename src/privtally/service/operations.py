@@ -12,7 +12,8 @@ from privtally.collector.estimate import Phase
 from privtally.collector.learn import learn
 from privtally.documents.campaign import phase1_people
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan, check_people, design
+from privtally.documents.learned import check_people
+from privtally.documents.plan import Plan, design
 from privtally.errors import CampaignError, RequestError, UnavailableError
 from privtally.exact import wire
 from privtally.names import MAX_PIVOT_GUESS, MechanismChoice

@@ -9,7 +9,8 @@ import msgspec
 from privtally.collector.estimate import History
 from privtally.collector.tally import nothing
 from privtally.documents.campaign import Campaign, State
-from privtally.documents.plan import Plan, check_people, load_plan
+from privtally.documents.learned import check_people
+from privtally.documents.plan import Plan, load_plan
 from privtally.errors import CampaignError, UnknownCampaignError
 from privtally.exact import wire
 from privtally.names import Rule

@@ -18,8 +18,9 @@ from privtally.collector.learn.tables import learn_tables
 from privtally.collector.learn.wanted import Found, Wanted
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.groups import group_places
+from privtally.documents.learned import Learned, LearnedFrom, check_people, check_pivots
 from privtally.documents.observer import KnowsTotals
-from privtally.documents.plan import Learned, LearnedFrom, Plan, check_people, check_pivots
+from privtally.documents.plan import Plan
 from privtally.errors import LearningError, PlanError
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
