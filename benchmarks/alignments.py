@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privtally.collector.learn.secrecy import UnattainableGuessError
 from privtally.exact.arrays import Floats
-from privtally.job import run_campaign
+from privtally.job import Job, run_campaign
 from privtally.lab.paper.datasets import data_directory, read_lines
 from privtally.lab.seed import seeded
 from privtally.mechanisms.coarsen import coarsened
@@ -22,7 +23,7 @@ from privtally.schema import Attribute, Records, Schema
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
 SIZES = (4, 6, 8)
 EVEN = 1 / len(SIZES)
-"""Only even fills hide the pivot of three questions this well."""
+"""Only even fills hide the pivot of three questions this well, and not even they where codes are no labels."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,10 @@ def class_totals(schema: Schema) -> list[Floats]:
     return found
 
 
+def _run(campaign: Campaign, people: Records, epsilon: float, seed: int, most: float) -> Job:
+    return run_campaign(people, epsilon, campaign.mechanism, seeded(seed), rule=campaign.rule, max_pivot_guess=most)
+
+
 def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, classes: bool) -> float:
     """The mean squared error of one campaign, of frequencies of labels or of classes."""
     truth = [np.array(own) for own in people.frequencies().values()]
@@ -125,14 +130,10 @@ def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, cla
         if campaign.coarse:
             merged = [matrix.argmax(axis=0)[own] for matrix, own in zip(sums, people.codes.T, strict=True)]
             asked = Records(coarsened(people.schema), np.column_stack(merged))
-    job = run_campaign(
-        asked,
-        epsilon,
-        campaign.mechanism,
-        seeded(seed),
-        rule=campaign.rule,
-        max_pivot_guess=campaign.max_pivot_guess,
-    )
+    try:
+        job = _run(campaign, asked, epsilon, seed, campaign.max_pivot_guess)
+    except UnattainableGuessError as refusal:
+        job = _run(campaign, asked, epsilon, seed, refusal.least)
     found = [np.array(own.frequencies) for own in job.estimate(campaign.method).attributes.values()]
     if classes and not campaign.coarse:
         found = [matrix @ own for matrix, own in zip(sums, found, strict=True)]

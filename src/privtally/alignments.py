@@ -14,6 +14,9 @@ from privtally.errors import SchemaError
 
 Labels = tuple[str, ...]
 
+MOST_SHOWN = 8
+"""How many labels a refusal lists."""
+
 
 class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Classes in order; each names the labels of every aligned attribute that belong to it. All text is in form NFC."""
@@ -50,7 +53,12 @@ class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             named = [label for own in self.classes for label in own[name]]
             known = set(answers[name])
             if unknown := [label for label in named if label not in known]:
-                raise SchemaError(f"an alignment names '{unknown[0]}', which is no answer to attribute '{name}'")
+                shown = ", ".join(f"'{label}'" for label in answers[name][:MOST_SHOWN])
+                more = " …" if len(known) > MOST_SHOWN else ""
+                raise SchemaError(
+                    f"an alignment names '{unknown[0]}', which is none of the labels of attribute '{name}' "
+                    f"({shown}{more}); 'no answer' is never named"
+                )
             if len(set(named)) < len(named):
                 twice = next(label for label in named if named.count(label) > 1)
                 raise SchemaError(f"an alignment names '{twice}' of attribute '{name}' twice; a label is in one class")
