@@ -123,15 +123,16 @@ def demo(
     records = survey.simulate(people, source)
     truth = records.frequencies()
     result = _collected(records, epsilon, mechanism, source, method, store)
-    hidden = f"each report hides the answers behind ε = {epsilon:g}"
-    out.print(f"{people:,} simulated people answered four questions; {hidden}.")
+    how = "" if store is None else " over HTTP"
+    out.print(f"{people:,} simulated people answered four questions{how}.")
+    out.print(f"Each report hides the answers behind ε = {epsilon:g}.")
     words.print_estimate(result, out, truth)
     if picture.available():
         write_picture(picture.draw(result, truth), plot)
-    else:
+    elif store is None:
         out.print(f"No picture: {picture.HOW_TO_INSTALL}.")
     if store is not None:
-        out.print(f"They answered over HTTP. The service has stopped; its store is kept: {store}")
+        out.print(f"The service has stopped; its store is kept: {store}")
 
 
 def _collected(
