@@ -1,15 +1,24 @@
 # make demo   see it work
+# make serve  the dashboard of what make demo collected
 # make test   every test
 # make check  lint, format, types, import rules
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SERVING := $(VENV)/.serving
+DEMO := build/demo/privtally.db
 
-.PHONY: demo test check format lock smoke bench reliability reproduction accuracy pictures clean
+.PHONY: demo serve test check format lock smoke bench reliability reproduction accuracy pictures clean
 
-demo: $(READY)
-	$(BIN)/privtally demo
+demo: $(SERVING)
+	@mkdir -p $(dir $(DEMO))
+	$(BIN)/privtally demo --store sqlite:///$(DEMO)
+	@echo "Now 'make serve' shows the dashboard of what just happened."
+
+serve: $(SERVING)
+	@mkdir -p $(dir $(DEMO))
+	$(BIN)/privtally serve --store sqlite:///$(DEMO) --new-token
 
 test: $(READY)
 	$(BIN)/pytest -n auto -q
@@ -48,11 +57,14 @@ reproduction: $(READY)
 lock: $(READY)
 	$(BIN)/pip freeze --exclude-editable > requirements.lock
 
-$(READY): pyproject.toml requirements.lock
+# The service needs one extra, the tests need all; both live in one environment.
+$(SERVING): EXTRA := serve
+$(READY): EXTRA := dev
+$(SERVING) $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit("privtally needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[dev]'
-	touch $(READY)
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[$(EXTRA)]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) build

@@ -43,5 +43,6 @@ def test_a_person_answers_and_the_service_stops_politely(tmp_path: Path) -> None
         with process.site() as site:
             assert site.counters(campaign) == [1]
             site.close(campaign)
-        process.stop(signal.SIGINT)
+        assert process.stop(signal.SIGINT) == 130
+        assert not (tmp_path / "store.db-wal").exists()
     assert (tmp_path / "service.log").read_text() == ""

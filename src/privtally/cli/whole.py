@@ -1,7 +1,7 @@
 """run, demo: every phase of a campaign at once."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Option
@@ -9,7 +9,13 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
 from privtally.cli.options import EpsilonOption, JsonFlag, MechanismOption, MethodOption
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.cli.stores import needing_the_extra
+from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method
+
+if TYPE_CHECKING:
+    from privtally.documents.estimate import Estimate
+    from privtally.exact.source import Source
+    from privtally.schema import Records
 
 
 def run(
@@ -99,11 +105,14 @@ def demo(
     people: Annotated[int, Option(min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
     plot: Annotated[Path, Option(help="Where the picture goes.")] = Path("privtally-demo.png"),
     seed: Annotated[int | None, Option(help="Repeat the same simulation.")] = None,
+    store: Annotated[
+        str | None,
+        Option(metavar="sqlite:///FILE", help="Let them answer over HTTP, to a service that keeps all of it here."),
+    ] = None,
 ) -> None:
     """See it work: simulated people, a survey of four questions, both phases, truth against estimate."""
     from privtally.cli import words
     from privtally.exact.source import Stream
-    from privtally.job import run_campaign
     from privtally.lab import survey
     from privtally.lab.seed import seeded
     from privtally.plots import estimate as picture
@@ -113,11 +122,29 @@ def demo(
     source = Stream.from_system() if seed is None else seeded(seed)
     records = survey.simulate(people, source)
     truth = records.frequencies()
-    result = run_campaign(records, epsilon, mechanism, source).estimate(method)
-    hidden = f"each report hides the answers behind ε = {epsilon:g}"
-    out.print(f"{people:,} simulated people answered four questions; {hidden}.")
+    result = _collected(records, epsilon, mechanism, source, method, store)
+    how = "" if store is None else " over HTTP"
+    out.print(f"{people:,} simulated people answered four questions{how}.")
+    out.print(f"Each report hides the answers behind ε = {epsilon:g}.")
     words.print_estimate(result, out, truth)
     if picture.available():
         write_picture(picture.draw(result, truth), plot)
-    else:
+    elif store is None:
         out.print(f"No picture: {picture.HOW_TO_INSTALL}.")
+    if store is not None:
+        out.print(f"The service has stopped; its store is kept: {store}")
+
+
+def _collected(
+    records: "Records", epsilon: float, mechanism: MechanismName, source: "Source", method: Method, store: str | None
+) -> "Estimate":
+    """What the records' reports say, collected in this process or by a service on a store."""
+    if store is None:
+        from privtally.job import run_campaign
+
+        return run_campaign(records, epsilon, mechanism, source).estimate(method)
+    with needing_the_extra():
+        from privtally.cli import over_http
+
+    with over_http.service(store) as site, progress("Answering", len(records)) as advance:
+        return over_http.run_campaign(site, records, epsilon, mechanism, source, method=method, advance=advance)

@@ -1,5 +1,6 @@
 """Running the service until it is told to stop, and what it logs: events as JSON, never an address."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -58,6 +59,7 @@ async def serve(
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
         await uvicorn.Server(config).serve(sockets=[listening])
+        await asyncio.sleep(0)  # uvicorn passes an interrupt on when it ends; it arrives here, not while closing
     finally:
         await store.close()
 

@@ -1,0 +1,45 @@
+"""demo --store: the sample campaign over HTTP, against a service in a process of its own."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
+
+from privtally.cli import over_http
+from privtally.errors import SendingError
+from tests.cli.conftest import Program
+
+STORE = ("--store", "sqlite:///demo.db")
+
+
+def test_people_answer_over_http_and_the_store_stays(program: Program) -> None:
+    said = program("demo", "--seed", 7, "--people", 1_200, *STORE).out
+    assert "truth" in said
+    assert "demo.db" in said
+    assert not Path("demo.db-wal").exists()  # the service was not killed
+    (campaign,) = program("campaign", "list", "--json", *STORE).json()
+    assert campaign["state"] == "open"
+    assert [phase["reports"] for phase in campaign["phases"]] == [120, 1_080]
+    assert program("db", "check", "--json", *STORE).json()["faults"] == []
+    assert program("demo", "--seed", 7, "--people", 1_200, *STORE).out == said
+    assert len(program("campaign", "list", "--json", *STORE).json()) == 2
+
+
+def test_a_mechanism_of_one_phase_asks_everybody_at_once(program: Program) -> None:
+    program("demo", "--mechanism", "smp", "--people", 200, *STORE)
+    (campaign,) = program("campaign", "list", "--json", *STORE).json()
+    assert [phase["reports"] for phase in campaign["phases"]] == [200]
+
+
+def test_a_store_that_cannot_be_opened_is_refused(program: Program) -> None:
+    refused = program("demo", "--store", "sqlite:///nowhere/demo.db", code=2)
+    assert "nowhere" in refused.err
+    assert len(refused.err.splitlines()) == 1
+
+
+def test_the_service_ends_with_its_block_and_refuses_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SendingError, match="refused"), over_http.service(f"sqlite:///{tmp_path}/demo.db") as site:
+        site.post("/v1/campaigns", b"{}")
+    with pytest.raises(SendingError, match="stopped"):
+        site.get("/v1/campaigns")
