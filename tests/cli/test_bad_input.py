@@ -166,8 +166,23 @@ def test_output_names(program: Program, schema: Path, data: Path) -> None:
 def test_what_is_no_document(program: Program) -> None:
     Path("x.json").write_text('{"format": "something"}')
     assert "neither a plan, nor counts, nor an estimate" in refused(program, "show", "x.json")
-    Path("y.json").write_text("not json")
-    assert "not well-formed" in refused(program, "show", "y.json")
+    Path("cut.json").write_text('{"format": "privtally.plan/1", ')
+    assert "truncated" in refused(program, "show", "cut.json")
+    for content in ("not json", f"smokes,drinks\nnever,{SECRET}\n", '{"codes":[1]}\n{"codes":[2]}\n', "[1]"):
+        Path("y.json").write_text(content)
+        sentence = refused(program, "show", "y.json")
+        assert "neither" in sentence
+        assert "truncated" not in sentence
+
+
+def test_a_plan_and_counts_exchanged(program: Program, plan: Path, data: Path) -> None:
+    program("privatise", "-p", plan, data, "-o", "r.ndjson")
+    program("tally", "-p", plan, "r.ndjson", "-o", "counts.json")
+    for command in (("learn", "-o", "p.json"), ("estimate",)):
+        sentence = refused(program, *command, "--phase", "counts.json", plan)
+        assert "counts" in sentence.removeprefix("privtally: counts.json")
+        assert "order" in sentence
+    assert "a plan" in refused(program, "estimate", "--phase", plan, plan)
 
 
 @pytest.mark.parametrize(
