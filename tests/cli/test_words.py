@@ -11,6 +11,9 @@ from privtally.cli import words
 from privtally.cli.table_words import print_pair
 from privtally.collector.pairs import PairEstimate
 from privtally.documents.estimate import Estimate, Frequencies, Located, Quantile
+from privtally.documents.plan import design
+from privtally.names import MechanismName
+from privtally.schema import Attribute, Schema
 from tests.plots.test_estimate import estimate_of
 from tests.support import plan_of
 
@@ -113,3 +116,20 @@ def test_plain_estimates_have_no_table_of_numbers() -> None:
     console = terminal(80)
     words.print_estimate(estimate_of({"q": ([0.5, 0.5], [0.05] * 2)}), console)
     assert "mean" not in printed(console)
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd"])
+@pytest.mark.parametrize(
+    ("groups", "pivots", "whole"),
+    [(None, 1, True), (None, 2, False), ([["a", "b"], ["c", "d"]], 1, False), ([["a", "b"], ["c", "d"]], 2, False)],
+)
+def test_a_plan_claims_the_whole_budget_for_an_answer_that_has_it(
+    mechanism: MechanismName, groups: list[list[str]] | None, pivots: int, whole: bool
+) -> None:
+    schema = Schema(tuple(Attribute(name, ("x", "y")) for name in "abcd"))
+    console = terminal(200)
+    words.describe(design(schema, 2.0, mechanism, groups=groups, pivots=pivots), console)
+    text = printed(console)
+    assert ("whole budget" in text) == whole
+    assert ("each group" in text) == (groups is not None)
+    assert ("one random" in text) == (pivots == 1)

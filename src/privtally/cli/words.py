@@ -78,7 +78,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
     if NAMED[plan.mechanism].learns and plan.learned is None:
         console.print(f"{NAMED['spl'].title}. The next phase is learned from this one:")
-    console.print(NAMED[plan.mechanism].title)
+    console.print(NAMED[plan.mechanism].title.format(asked=_asked(plan)))
     if plan.groups is not None:
         groups = "; ".join(_list([plan.schema.names[own] for own in group]) for group in plan.groups)
         console.print(Text(f"In {len(plan.groups)} groups, each with a question and a share of the budget: {groups}."))
@@ -111,6 +111,16 @@ def _describe_plan(plan: Plan, console: Console) -> None:
                 print_blocks("chosen \\ other", names, names, copies, console)
     for sentence in learned(plan):
         console.print(sentence)
+
+
+def _asked(plan: Plan) -> str:
+    """How many answers are randomised, and with how much of the budget."""
+    numbers = {part.pivots for part in plan.parts}
+    chosen = "one random answer" if numbers == {1} else f"{max(numbers)} random answers"
+    most = "" if len(numbers) == 1 else "at most "
+    where = "" if plan.groups is None else " of each group"
+    whole = numbers == {1} and plan.groups is None
+    return f"{most}{chosen}{where} randomised with {'the whole' if whole else 'a share of the'} budget"
 
 
 def learned(plan: Plan) -> list[str]:
