@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import comb
 from typing import Any
 
 import msgspec
@@ -132,14 +133,17 @@ def learned(plan: Plan) -> list[str]:
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
     sentences += fewer_pivots(plan)
     if plan.learned.pivot_guess is not msgspec.UNSET:
-        hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
-        guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
+        hiding = [part for part in plan.parts if part.fill is not None]
+        guess = plan.learned.pivot_guess
+        blind = max(1 / comb(len(part.attributes), part.pivots) for part in hiding)
+        used = "question was used" if all(part.pivots == 1 for part in hiding) else "questions were used"
+        knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
         if guess <= blind * (1 + 1e-6):
-            sentences.append("The others say nothing of it: a larger --max-pivot-guess may allow more.")
+            more = "a larger --max-pivot-guess may allow answers from which more is learned"
+            sentences.append(f"To someone who knows {knows} a report gives no hint which {used}; {more}.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
         where = "" if plan.groups is None else ", in the group where that is easiest,"
-        knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
-        sentences.append(f"Someone who knows {knows} guesses which question was used{where} {often}.")
+        sentences.append(f"Someone who knows {knows} guesses which {used}{where} {often}.")
     return sentences
 
 
