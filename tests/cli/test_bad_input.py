@@ -257,6 +257,8 @@ def test_more_people_than_are_simulated(program: Program) -> None:
 @pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
 def test_a_bound_on_guessing_that_cannot_be_kept(program: Program, schema: Path, data: Path, mechanism: str) -> None:
     run = ("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", "job")
-    assert "0.3334" in refused(program, *run, "--max-pivot-guess", 0.2)
+    sentence = refused(program, *run, "--max-pivot-guess", 0.2)
+    assert "0.3334" in sentence
+    assert "--max-pivot-guess" in sentence
     assert not Path("job").exists()
     assert "observer" in program(*run, "--observer", "everybody", code=2).err

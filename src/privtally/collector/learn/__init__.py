@@ -26,7 +26,7 @@ from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill, Fill, Places, Row, RowFill, TableFill
 from privtally.mechanisms.named import Groups, PartPlan, asking
-from privtally.names import OBSERVERS, RULES, MechanismName, Observer, Rule
+from privtally.names import OBSERVERS, PIVOT_GUESS_BOUND, RULES, MechanismName, Observer, Rule
 
 __all__ = ["GroupChoice", "LaterGroups", "check_later_pivots", "compare_groups", "learn"]
 
@@ -126,7 +126,7 @@ def _prepared(
     if rule not in RULES:
         raise LearningError(f"the rule must be one of {', '.join(RULES)}")
     if max_pivot_guess is not None and not 0 < max_pivot_guess <= 1:
-        raise LearningError(f"max_pivot_guess must be above 0 and at most 1, got {max_pivot_guess}")
+        raise LearningError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {max_pivot_guess}")
     if observer not in OBSERVERS:
         raise LearningError(f"the observer must be one of {', '.join(OBSERVERS)}")
     if people is None:
