@@ -253,6 +253,15 @@ def test_options_without_effect(
         assert "--people" in refused(program, *learn, "--people", 100)
 
 
+@pytest.mark.parametrize("words", [(), ("--people", 100), ("--rule", "robust"), ("--groups", "auto")])
+def test_a_mechanism_that_learns_nothing(
+    program: Program, schema: Path, data: Path, words: tuple[str | float, ...]
+) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "smp", "-o", "job")
+    learn = ("learn", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "p.json")
+    assert "nothing to learn" in refused(program, *learn, *words)
+
+
 def test_more_people_than_are_simulated(program: Program) -> None:
     assert "10000000" in program("demo", "--people", 10**12, code=2).err
 
