@@ -40,6 +40,9 @@ _SIGNATURES = {
 """How files of other kinds begin, and what to do about them."""
 
 
+_NO_DOCUMENT = "the file is neither a plan, nor counts, nor an estimate of a format known here"
+
+
 def silently(done: int) -> None:
     """Tell nobody."""
 
@@ -213,16 +216,28 @@ def read_document(path: Path) -> Plan | Counts | Estimate:
     """A plan, counts or an estimate, whichever the file says it is."""
 
     def load(data: bytes) -> Plan | Counts | Estimate:
-        match wire.decode_object(data, DocumentError, "the file").get("format"):
+        try:
+            given = wire.decode_object(data, DocumentError, "the file").get("format")
+        except DocumentError:
+            if _is_table(data):
+                raise DocumentError(_NO_DOCUMENT) from None
+            raise
+        match given:
             case "privtally.plan/1":
                 return load_plan(data)
             case "privtally.counts/1":
                 return load_counts(data)
             case "privtally.estimate/1":
                 return load_estimate(data)
-        raise DocumentError("the file is neither a plan, nor counts, nor an estimate of a format known here")
+        raise DocumentError(_NO_DOCUMENT)
 
     return read(path, load, MOST_TABLE_BYTES)
+
+
+def _is_table(data: bytes) -> bool:
+    """Whether what is no JSON object has a row in each line: anything that begins otherwise, or an object a line."""
+    first, _, rest = data.removeprefix(b"\xef\xbb\xbf").strip().partition(b"\n")
+    return not first.startswith(b"{") or (bool(rest) and first.rstrip().endswith(b"}"))
 
 
 @contextmanager

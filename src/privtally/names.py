@@ -20,6 +20,9 @@ OBSERVERS: tuple[Observer, ...] = get_args(Observer)
 MAX_PIVOT_GUESS = 0.5
 """How often an observer may name a report's pivot unless told otherwise."""
 
+PIVOT_GUESS_BOUND = "--max-pivot-guess (in Python max_pivot_guess)"
+"""What refusals call the bound, which people give on the command line or in Python."""
+
 LearningOption = Literal["rule", "max_pivot_guess", "observer", "people"]
 
 LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {

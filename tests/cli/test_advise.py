@@ -84,7 +84,7 @@ def test_errors_are_drawn_against_budget_and_secrecy(program: Program, schema: P
         (("--people", 0, "-e", 1), "--people"),
         (("--people", 10**13, "-e", 1), "--people"),
         (("--people", 100, "-e", 0), "epsilon"),
-        (("--people", 100, "-e", 1, "--max-pivot-guess", 2), "max_pivot_guess"),
+        (("--people", 100, "-e", 1, "--max-pivot-guess", 2), "--max-pivot-guess"),
         *((("--people", 100, "-e", 1, "--within", wanted), "--within") for wanted in (0, 101, "inf", "nan")),
         (("--people", 100, "-e", 1, "--plot", "x.gif"), "x.gif"),
     ],

@@ -60,6 +60,9 @@ def test_overlapping_labels_for_copying(program: Program) -> None:
         (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: attribute 'drinks' has a value that is none"),
         (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: 5 fields where the header has 4"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n', "line 3: the line is not valid CSV"),
+        (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n3,never,daily,rarely\n', "line 3: the line is not valid CSV"),
+        (f'1,never,daily,rarely\n2,never,daily,rarely,"{SECRET}"x\n', "quotation marks"),
+        (f'1,never,daily,rarely\n2,never,daily,rarely,{SECRET}"x"\n', "5 fields where the header has 4"),
         (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: attribute 'sleeps badly'"),
         ("", "has a header but no rows"),
     ],
@@ -166,8 +169,23 @@ def test_output_names(program: Program, schema: Path, data: Path) -> None:
 def test_what_is_no_document(program: Program) -> None:
     Path("x.json").write_text('{"format": "something"}')
     assert "neither a plan, nor counts, nor an estimate" in refused(program, "show", "x.json")
-    Path("y.json").write_text("not json")
-    assert "not well-formed" in refused(program, "show", "y.json")
+    Path("cut.json").write_text('{"format": "privtally.plan/1", ')
+    assert "truncated" in refused(program, "show", "cut.json")
+    for content in ("not json", f"smokes,drinks\nnever,{SECRET}\n", '{"codes":[1]}\n{"codes":[2]}\n', "[1]"):
+        Path("y.json").write_text(content)
+        sentence = refused(program, "show", "y.json")
+        assert "neither" in sentence
+        assert "truncated" not in sentence
+
+
+def test_a_plan_and_counts_exchanged(program: Program, plan: Path, data: Path) -> None:
+    program("privatise", "-p", plan, data, "-o", "r.ndjson")
+    program("tally", "-p", plan, "r.ndjson", "-o", "counts.json")
+    for command in (("learn", "-o", "p.json"), ("estimate",)):
+        sentence = refused(program, *command, "--phase", "counts.json", plan)
+        assert "counts" in sentence.removeprefix("privtally: counts.json")
+        assert "order" in sentence
+    assert "a plan" in refused(program, "estimate", "--phase", plan, plan)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +253,15 @@ def test_options_without_effect(
         assert "--people" in refused(program, *learn, "--people", 100)
 
 
+@pytest.mark.parametrize("words", [(), ("--people", 100), ("--rule", "robust"), ("--groups", "auto")])
+def test_a_mechanism_that_learns_nothing(
+    program: Program, schema: Path, data: Path, words: tuple[str | float, ...]
+) -> None:
+    program("run", data, "-s", schema, "-e", 2, "-m", "smp", "-o", "job")
+    learn = ("learn", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "p.json")
+    assert "nothing to learn" in refused(program, *learn, *words)
+
+
 def test_more_people_than_are_simulated(program: Program) -> None:
     assert "10000000" in program("demo", "--people", 10**12, code=2).err
 
@@ -242,6 +269,8 @@ def test_more_people_than_are_simulated(program: Program) -> None:
 @pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
 def test_a_bound_on_guessing_that_cannot_be_kept(program: Program, schema: Path, data: Path, mechanism: str) -> None:
     run = ("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", "job")
-    assert "0.3334" in refused(program, *run, "--max-pivot-guess", 0.2)
+    sentence = refused(program, *run, "--max-pivot-guess", 0.2)
+    assert "0.3334" in sentence
+    assert "--max-pivot-guess" in sentence
     assert not Path("job").exists()
     assert "observer" in program(*run, "--observer", "everybody", code=2).err

@@ -136,6 +136,14 @@ def test_the_least_of_several_groups_is_the_largest_of_theirs() -> None:
     assert str(refused.value).endswith("0.5")
 
 
+@pytest.mark.parametrize(("pivots", "least"), [(1, "0.25"), (2, "0.1667")])
+def test_a_refusal_speaks_of_as_many_questions_as_are_asked(pivots: int, least: str) -> None:
+    with pytest.raises(LearningError, match="max_pivot_guess") as refused:
+        learn(history_of("rs-rfd", 4), pivots=pivots, max_pivot_guess=0.1)
+    assert str(refused.value).endswith(least)
+    assert ("questions" in str(refused.value)) == (pivots > 1)
+
+
 def test_parts_too_large_to_enumerate_keep_to_it_by_their_bound() -> None:
     sizes = (4,) * 10
     plan = first_plan(sizes, 8.0, "cond-rr")

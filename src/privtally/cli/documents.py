@@ -88,11 +88,12 @@ def learn(
 ) -> None:
     """Write the next phase's plan, learned from the counts of all earlier phases."""
     from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
-    from privtally.collector.learn import compare_groups, learn
+    from privtally.collector.learn import check_learns, compare_groups, learn
     from privtally.files import check_output, read_history
 
     check_output(output, phase)
     history = read_history(phase)
+    check_learns(history[0][0].mechanism)
     options.check_learning(context, history[0][0].mechanism, rule, ["people"] if groups == "auto" else ())
     schema, considered = history[0][0].schema, {}
     named = None if groups in (None, "auto") else named_groups(groups or "", schema)

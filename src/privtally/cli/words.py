@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import comb
 from typing import Any
 
 import msgspec
@@ -78,7 +79,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
     if NAMED[plan.mechanism].learns and plan.learned is None:
         console.print(f"{NAMED['spl'].title}. The next phase is learned from this one:")
-    console.print(NAMED[plan.mechanism].title)
+    console.print(NAMED[plan.mechanism].title.format(asked=_asked(plan)))
     if plan.groups is not None:
         groups = "; ".join(_list([plan.schema.names[own] for own in group]) for group in plan.groups)
         console.print(Text(f"In {len(plan.groups)} groups, each with a question and a share of the budget: {groups}."))
@@ -113,6 +114,16 @@ def _describe_plan(plan: Plan, console: Console) -> None:
         console.print(sentence)
 
 
+def _asked(plan: Plan) -> str:
+    """How many answers are randomised, and with how much of the budget."""
+    numbers = {part.pivots for part in plan.parts}
+    chosen = "one random answer" if numbers == {1} else f"{max(numbers)} random answers"
+    most = "" if len(numbers) == 1 else "at most "
+    where = "" if plan.groups is None else " of each group"
+    whole = numbers == {1} and plan.groups is None
+    return f"{most}{chosen}{where} randomised with {'the whole' if whole else 'a share of the'} budget"
+
+
 def learned(plan: Plan) -> list[str]:
     """Sentences about where a plan's parameters came from, if they were learned."""
     if plan.learned is None:
@@ -122,14 +133,17 @@ def learned(plan: Plan) -> list[str]:
     sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
     sentences += fewer_pivots(plan)
     if plan.learned.pivot_guess is not msgspec.UNSET:
-        hidden = [len(part.attributes) for part in plan.parts if part.fill is not None]
-        guess, blind = plan.learned.pivot_guess, 1 / min(hidden)
+        hiding = [part for part in plan.parts if part.fill is not None]
+        guess = plan.learned.pivot_guess
+        blind = max(1 / comb(len(part.attributes), part.pivots) for part in hiding)
+        used = "question was used" if all(part.pivots == 1 for part in hiding) else "questions were used"
+        knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
         if guess <= blind * (1 + 1e-6):
-            sentences.append("The others say nothing of it: a larger --max-pivot-guess may allow more.")
+            more = "a larger --max-pivot-guess may allow answers from which more is learned"
+            sentences.append(f"To someone who knows {knows} a report gives no hint which {used}; {more}.")
         often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
         where = "" if plan.groups is None else ", in the group where that is easiest,"
-        knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
-        sentences.append(f"Someone who knows {knows} guesses which question was used{where} {often}.")
+        sentences.append(f"Someone who knows {knows} guesses which {used}{where} {often}.")
     return sentences
 
 

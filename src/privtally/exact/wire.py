@@ -24,6 +24,16 @@ T = TypeVar("T")
 
 _PATH = re.compile(r"[^{\[\n]{1,4096}\.(?:json|toml|ndjson)", re.IGNORECASE)
 
+_HOLDS = {
+    "privtally.plan/1": "a plan",
+    "privtally.counts/1": "counts",
+    "privtally.estimate/1": "an estimate",
+    "privtally.report/1": "a report",
+    "privtally.certificate/1": "a certificate",
+    "privtally.ledger/1": "a ledger",
+}
+"""What a document holds, by its format."""
+
 MAX_INTEGER = 2**53 - 1
 """The largest integer in a document: beyond it JSON readers disagree, and with them their digests."""
 
@@ -47,7 +57,7 @@ def decode_line(data: bytes | str, kind: type[T], error: type[PrivtallyError], w
 
 def decode(data: bytes | str, kind: type[T], error: type[PrivtallyError], what: str) -> T:
     """The same for a whole document, in which no key may stand twice and no integer exceeds MAX_INTEGER."""
-    decode_object(data, error, what)
+    _check_format(decode_object(data, error, what), kind, error, what)
     return decode_line(as_text(data), kind, error, what)
 
 
@@ -65,7 +75,17 @@ def as_text(data: bytes | str) -> str:
 
 def convert(value: Any, kind: type[T], error: type[PrivtallyError], what: str) -> T:
     """The struct that a value read already stands for."""
+    _check_format(value, kind, error, what)
     return refusing(lambda: msgspec.convert(value, kind | _Nothing, strict=True), kind, error, what)
+
+
+def _check_format(value: Any, kind: Any, error: type[PrivtallyError], what: str) -> None:
+    """Refuse a document that says it is one of privtally's other kinds, and say which."""
+    given = value.get("format") if isinstance(value, dict) else None
+    if isinstance(given, str) and given in _HOLDS and given != kind.__struct_config__.tag:
+        raise error(
+            f"{what} is wanted here, but this holds {_HOLDS[given]}; check the order of the files, such as PLAN COUNTS"
+        )
 
 
 def refusing(read: Callable[[], Any], kind: type[T], error: type[PrivtallyError], what: str) -> T:

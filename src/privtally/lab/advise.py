@@ -16,7 +16,7 @@ from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON, check_ep
 from privtally.errors import CampaignError
 from privtally.lab.expectation import Population, prior_populations
 from privtally.lab.offers import Design, Question, offers
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.names import MAX_PIVOT_GUESS, PIVOT_GUESS_BOUND
 from privtally.plots.advice import Curves
 from privtally.schema import Schema
 
@@ -129,7 +129,7 @@ def check_question(question: Question) -> None:
     if not 1 <= question.people <= MOST_PEOPLE:
         raise CampaignError(f"the number of people must be between 1 and {MOST_PEOPLE:,}, got {question.people}")
     if not 0 < question.max_pivot_guess <= 1:
-        raise CampaignError(f"max_pivot_guess must be above 0 and at most 1, got {question.max_pivot_guess}")
+        raise CampaignError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {question.max_pivot_guess}")
 
 
 def choose(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
@@ -140,8 +140,8 @@ def choose(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
     least = min(row.pivot_guess for row in rows)
     if max_pivot_guess < least <= MAX_PIVOT_GUESS:
         raise CampaignError(
-            f"max_pivot_guess is {max_pivot_guess:g}, but blind guessing of the question is right {least:.1%} of the "
-            f"time; choose at least {math.ceil(least * 1e4) / 1e4}"
+            f"{PIVOT_GUESS_BOUND} is {max_pivot_guess:g}, but blind guessing of the question is right {least:.1%} of "
+            f"the time; choose at least {math.ceil(least * 1e4) / 1e4}"
         )
     secret = max(max_pivot_guess, least)
     allowed = [row for row in rows if row.pivot_guess <= secret]

@@ -130,7 +130,7 @@ class Named:
     """A mechanism that people know by a name."""
 
     title: str
-    """What it does, in one line."""
+    """What it does, in one line; `{asked}` stands for the answers that are chosen, and their share of the budget."""
     fill: AnyFill | None = None
     """How the first phase fills what it does not ask; None if it asks everything."""
     learned: type[Fill] | None = None
@@ -172,19 +172,9 @@ class Named:
 
 NAMED: dict[MechanismName, Named] = {
     "spl": Named("SPL: every answer randomised with an equal share of the budget"),
-    "smp": Named("SMP: one random question answered with the whole budget, the report says which", fill=SilentFill()),
-    "rs-fd": Named(
-        "RS+FD: one random answer randomised with the whole budget, the others drawn evenly", fill=UniformFill()
-    ),
-    "rs-rfd": Named(
-        "RS+RFD: one random answer randomised with the whole budget, the others drawn from priors", learned=RowFill
-    ),
-    "corr-rr": Named(
-        "Corr-RR: one random answer randomised with the whole budget, the others copy it or differ from it",
-        learned=CopyFill,
-    ),
-    "cond-rr": Named(
-        "Cond-RR: one random answer randomised with the whole budget, the others drawn from tables given it",
-        learned=TableFill,
-    ),
+    "smp": Named("SMP: {asked}, the report says which", fill=SilentFill()),
+    "rs-fd": Named("RS+FD: {asked}, the others drawn evenly", fill=UniformFill()),
+    "rs-rfd": Named("RS+RFD: {asked}, the others drawn from priors", learned=RowFill),
+    "corr-rr": Named("Corr-RR: {asked}, the others copy it or differ from it", learned=CopyFill),
+    "cond-rr": Named("Cond-RR: {asked}, the others drawn from conditional tables", learned=TableFill),
 }

@@ -133,11 +133,13 @@ def _rows(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file with the number of the line that each ends on."""
     csv.field_size_limit(MOST_LINE_BYTES)
     reader = csv.reader(lines, strict=True)
+    ended = 0
     try:
         for row in reader:
-            yield reader.line_num, row
-    except csv.Error:
-        raise RecordError(f"{path}, line {reader.line_num}: the line is not valid CSV") from None
+            ended = reader.line_num
+            yield ended, row
+    except csv.Error:  # a quotation mark that is never closed takes all lines to the end with it
+        raise RecordError(f"{path}, line {ended + 1}: the line is not valid CSV; check its quotation marks") from None
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[str]:

@@ -26,9 +26,9 @@ from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
 from privtally.mechanisms.fills import CopyFill, Fill, Places, Row, RowFill, TableFill
 from privtally.mechanisms.named import Groups, PartPlan, asking
-from privtally.names import OBSERVERS, RULES, MechanismName, Observer, Rule
+from privtally.names import OBSERVERS, PIVOT_GUESS_BOUND, RULES, MechanismName, Observer, Rule
 
-__all__ = ["GroupChoice", "LaterGroups", "check_later_pivots", "compare_groups", "learn"]
+__all__ = ["GroupChoice", "LaterGroups", "check_later_pivots", "check_learns", "compare_groups", "learn"]
 
 LaterGroups = Sequence[Sequence[str]] | Literal["auto"] | None
 """Groups of the next phase by the names of their attributes, chosen, or those of the last plan."""
@@ -85,6 +85,13 @@ def learn(
     return last.next(parts, learned, places)
 
 
+def check_learns(mechanism: MechanismName) -> None:
+    """Refuse a mechanism that has no later phases."""
+    if not NAMED[mechanism].learns:
+        learning = ", ".join(name for name, named in NAMED.items() if named.learns)
+        raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
+
+
 def check_later_pivots(mechanism: MechanismName, pivots: int) -> None:
     """Refuse a number of pivots that the later phases of a mechanism cannot have."""
     check_pivots(pivots)
@@ -119,14 +126,12 @@ def _prepared(
         raise LearningError("there are no reports to learn from")
     history = in_order(history)
     mechanism = history[-1][0].mechanism
-    if not NAMED[mechanism].learns:
-        learning = ", ".join(name for name, named in NAMED.items() if named.learns)
-        raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
+    check_learns(mechanism)
     check_later_pivots(mechanism, pivots)
     if rule not in RULES:
         raise LearningError(f"the rule must be one of {', '.join(RULES)}")
     if max_pivot_guess is not None and not 0 < max_pivot_guess <= 1:
-        raise LearningError(f"max_pivot_guess must be above 0 and at most 1, got {max_pivot_guess}")
+        raise LearningError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {max_pivot_guess}")
     if observer not in OBSERVERS:
         raise LearningError(f"the observer must be one of {', '.join(OBSERVERS)}")
     if people is None:

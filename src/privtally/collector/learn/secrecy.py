@@ -19,7 +19,7 @@ from privtally.mechanisms.channel import Asked
 from privtally.mechanisms.fills import AnyFill, Places, UniformFill
 from privtally.mechanisms.named import asking
 from privtally.mechanisms.pivot_guess import pivot_guess
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.names import MAX_PIVOT_GUESS, PIVOT_GUESS_BOUND
 
 STEPS = 20
 """The weight of the least telling fill is found to 2^-20."""
@@ -28,11 +28,12 @@ STEPS = 20
 class UnattainableGuessError(LearningError):
     """Which attributes were asked can be guessed more often than allowed, whatever is learned."""
 
-    def __init__(self, most: float, attributes: int, least: float) -> None:
+    def __init__(self, most: float, part: Part, least: float) -> None:
         self.least = least
+        asked = "question was asked" if part.pivots == 1 else f"{part.pivots} questions were asked"
         super().__init__(
-            f"max_pivot_guess is {most:g}, but this mechanism cannot keep anybody from guessing which of {attributes} "
-            f"attributes was asked {least:.1%} of the time; choose at least {ceil(least * 1e4) / 1e4}"
+            f"{PIVOT_GUESS_BOUND} is {most:g}, but this mechanism cannot keep anybody from guessing {least:.1%} of the "
+            f"time which {asked} out of {len(part.attributes)}; choose at least {ceil(least * 1e4) / 1e4}"
         )
 
 
@@ -69,7 +70,7 @@ class Secrecy:
             return max(MAX_PIVOT_GUESS, usual, blind)
         if most < 1 / branches or least > max(most, blind):
             attained = 1 / branches if least <= blind else least
-            raise UnattainableGuessError(most, len(part.attributes), attained)
+            raise UnattainableGuessError(most, part, attained)
         return max(most, blind)
 
 
