@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -12,8 +12,22 @@ if TYPE_CHECKING:
 
     from privtally.schema import Records, Schema
 
-out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+class WrappingConsole(Console):
+    """Wraps sentences between words on a terminal; elsewhere a sentence is one line, as it is around a longer path."""
+
+    def __init__(self, *, file: IO[str] | None = None, stderr: bool = False) -> None:
+        super().__init__(file=file, stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as the console of rich does."""
+        words = [word for text in objects if isinstance(text, str) for word in text.split()]
+        whole = not self.file.isatty() or any(len(word) > self.width for word in words)
+        super().print(*objects, **{"soft_wrap": whole, **options})
+
+
+out = WrappingConsole()
+err = WrappingConsole(stderr=True)
 
 
 def beside(output: Path | None) -> Console:
