@@ -157,7 +157,7 @@ def page(found: Measured, records: Records) -> str:
     lines = ["| way to ask | " + " | ".join(f"ε = {epsilon:g}" for epsilon in BUDGETS) + " |"]
     lines += ["|---" * (len(BUDGETS) + 1) + "|"]
     reasons = {}
-    best = {epsilon: [_best(found, epsilon, which) for which in (True, False)] for epsilon in BUDGETS}
+    best = {epsilon: [_best(found, epsilon, says_which=which) for which in (True, False)] for epsilon in BUDGETS}
     for way, values in found.items():
         if not any(isinstance(value, float) for value in values.values()):
             reasons[way] = next(value for value in values.values() if isinstance(value, str))
@@ -178,7 +178,7 @@ def page(found: Measured, records: Records) -> str:
     return "\n".join(lines)
 
 
-def _best(found: Measured, epsilon: float, says_which: bool) -> Way:  # noqa: FBT001
+def _best(found: Measured, epsilon: float, *, says_which: bool) -> Way:
     """The way with the least error, of all or of those that do not give away which question was used."""
     allowed = [way for way in found if (says_which or not way.says_which) and isinstance(found[way][epsilon], float)]
     return min((way for way in allowed if way.mechanism != "auto"), key=lambda way: found[way][epsilon])

@@ -75,7 +75,6 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
 def groups_by_number(sizes: Sequence[int], epsilon: Fraction, named: Named) -> dict[int, tuple[float, Groups]]:
     """For each number of groups that can be had the least expected variance and the groups that have it."""
     found: dict[int, tuple[float, Groups]] = {}
-    sets = _allowed(sizes, named)
     for number in sorted({*range(1, min(len(sizes), MOST_GROUPS) + 1), len(sizes)}):
         try:
             channels = {size: _channel(epsilon / number, size, named, alone=False) for size in set(sizes)}
@@ -83,7 +82,7 @@ def groups_by_number(sizes: Sequence[int], epsilon: Fraction, named: Named) -> d
             break  # more groups have still less budget
         cost = _expected_variance if _silent(named) else _even_variance  # hidden: the difference is the same for all
         costs = {size: cost(channel, 1.0) for size, channel in channels.items()}
-        groups = _best_runs(tuple(costs[size] for size in sizes), number, sets, _power(named))
+        groups = _best_runs(tuple(costs[size] for size in sizes), number, _power(named))
         if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
             own_channels = [channels[size] for size in sizes]
             for (own,) in (group for group in groups if len(group) == 1):
@@ -143,14 +142,6 @@ def _even_variance(channel: Asked, share: float) -> float:
     return unbiased_variance(channel, share)
 
 
-def _allowed(sizes: Sequence[int], named: Named) -> Groups:
-    """The attributes in sets within which groups are looked for: all, or those with the same number of labels."""
-    everybody = tuple(range(len(sizes)))
-    if named.learned is None or named.learned.by_label or _takes(named, sizes):
-        return (everybody,)
-    return tuple(tuple(own for own in everybody if sizes[own] == size) for size in sorted(set(sizes)))
-
-
 def _takes(named: Named, sizes: Sequence[int]) -> bool:
     """Whether a mechanism can have attributes with these numbers of labels in one group."""
     try:
@@ -162,18 +153,16 @@ def _takes(named: Named, sizes: Sequence[int]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _best_runs(costs: tuple[float, ...], number: int, sets: Groups, power: int) -> Groups | None:
-    """The partition into so many groups, each within one of the sets, with the least sum of costs, each times a power
-    of its group's size; None if there is none.
+def _best_runs(costs: tuple[float, ...], number: int, power: int) -> Groups | None:
+    """The partition into so many groups with the least sum of costs, each times a power of its group's size; None if
+    there is none.
     """
-    order = [own for each in sets for own in sorted(each, key=lambda own: -costs[own])]
-    owner = np.repeat(np.arange(len(sets)), [len(each) for each in sets])
+    order = sorted(range(len(costs)), key=lambda own: -costs[own])
     before = np.concatenate([[0.0], np.cumsum([costs[own] for own in order])])
     places = np.arange(len(order) + 1)
     lengths = places[None, :] - places[:, None]
     run = np.maximum(lengths, 0).astype(float) ** power * (before[None, :] - before[:, None])
     run[lengths <= 0] = np.inf
-    run[:-1, 1:][owner[:, None] != owner[None, :]] = np.inf
     return cheapest_cut(run, order, number)
 
 

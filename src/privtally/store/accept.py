@@ -45,7 +45,7 @@ async def accept(session: Session, arrivals: Sequence[Arrival]) -> list[Outcome]
 
 async def _campaigns(session: Session, numbers: set[int]) -> dict[int, _Known]:
     """Which campaigns take reports; held until the transaction ends, so that none of them closes in between."""
-    sql = f"SELECT closed, needs_token FROM campaigns WHERE number = $1{session.for_share}"  # noqa: S608
+    sql = f"SELECT closed, needs_token FROM campaigns WHERE number = $1{session.for_share}"  # noqa: S608  # own names
     found = {number: await session.fetch(sql, number) for number in sorted(numbers)}
     gone = _Known(closed=True, needs_token=False)
     return {number: _Known(*map(bool, rows[0])) if rows else gone for number, rows in found.items()}

@@ -53,10 +53,10 @@ class PostgresqlSession:
 
     async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
         wanted = "SELECT * FROM unnest($1::bigint[], $2::bytea[])"
-        locked = f"SELECT 1 FROM tokens WHERE (campaign, hash) IN ({wanted}) ORDER BY campaign, hash FOR UPDATE"  # noqa: S608
+        locked = f"SELECT 1 FROM tokens WHERE (campaign, hash) IN ({wanted}) ORDER BY campaign, hash FOR UPDATE"  # noqa: S608  # own names
         await self.fetch(locked, *_columns(keys, 2))
         rows = await self.fetch(
-            f"UPDATE tokens SET spent = 1 WHERE spent = 0 AND (campaign, hash) IN ({wanted}) RETURNING campaign, hash",  # noqa: S608
+            f"UPDATE tokens SET spent = 1 WHERE spent = 0 AND (campaign, hash) IN ({wanted}) RETURNING campaign, hash",  # noqa: S608  # own names
             *_columns(keys, 2),
         )
         return {(campaign, own) for campaign, own in rows}
@@ -102,7 +102,7 @@ class PostgresqlStore:
                 for statement in (
                     f"CREATE TEMP TABLE copy_of_{table} ON COMMIT DROP AS TABLE {table}",
                     f"TRUNCATE {table}",
-                    f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {order}",  # noqa: S608
+                    f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {order}",  # noqa: S608  # own names
                 ):
                     await connection.execute(statement, timeout=_SECONDS_TO_REWRITE)
 

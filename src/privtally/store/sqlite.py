@@ -27,10 +27,10 @@ _PASSING = (apsw.BusyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, ap
 
 _ROWS = "WITH RECURSIVE one (row) AS (SELECT 0 UNION ALL SELECT row + 1 FROM one WHERE row + 1 < :rows)"
 _ID, _CODES = "substr(:ids, 16 * row + 1, 16)", "substr(:codes, :width * row + 1, :width)"
-_KNOWN = f"{_ROWS} SELECT id, codes FROM reports WHERE plan = :plan AND id IN (SELECT {_ID} FROM one)"  # noqa: S608
-_INSERT = f"{_ROWS} INSERT INTO reports SELECT :plan, {_ID}, {_CODES} FROM one WHERE true ON CONFLICT DO NOTHING"  # noqa: S608
+_KNOWN = f"{_ROWS} SELECT id, codes FROM reports WHERE plan = :plan AND id IN (SELECT {_ID} FROM one)"  # noqa: S608  # own names
+_INSERT = f"{_ROWS} INSERT INTO reports SELECT :plan, {_ID}, {_CODES} FROM one WHERE true ON CONFLICT DO NOTHING"  # noqa: S608  # own names
 _NOTE = (
-    f"{_ROWS} INSERT INTO uncounted SELECT :plan, {_CODES} AS own, count(*) FROM one GROUP BY own"  # noqa: S608
+    f"{_ROWS} INSERT INTO uncounted SELECT :plan, {_CODES} AS own, count(*) FROM one GROUP BY own"  # noqa: S608  # own names
     " ON CONFLICT (plan, codes) DO UPDATE SET times = times + excluded.times"
 )
 """Many rows in one statement, cut from blobs: a thread that runs one keeps no other thread of Python waiting."""

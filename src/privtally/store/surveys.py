@@ -133,9 +133,9 @@ async def delete(session: Session, campaign: str) -> None:
     if survey.campaign.state is not State.CLOSED:
         raise CampaignError("only a closed campaign can be deleted; close it first")
     for table in ("reports", "uncounted", "learned"):
-        await session.execute_many(f"DELETE FROM {table} WHERE plan = $1", [(own,) for own in survey.plan_numbers])  # noqa: S608
+        await session.execute_many(f"DELETE FROM {table} WHERE plan = $1", [(own,) for own in survey.plan_numbers])  # noqa: S608  # own names
     for table, column in (("tokens", "campaign"), ("plans", "campaign"), ("campaigns", "number")):
-        await session.fetch(f"DELETE FROM {table} WHERE {column} = $1", survey.number)  # noqa: S608
+        await session.fetch(f"DELETE FROM {table} WHERE {column} = $1", survey.number)  # noqa: S608  # own names
 
 
 async def delete_reports(session: Session, campaign: str) -> None:
@@ -171,7 +171,7 @@ async def change_setting(session: Session, name: str, value: str) -> None:
 
 
 async def _locked(session: Session, campaign: str) -> Survey:
-    await session.fetch(f"SELECT 1 FROM campaigns WHERE id = $1{session.for_update}", campaign)  # noqa: S608
+    await session.fetch(f"SELECT 1 FROM campaigns WHERE id = $1{session.for_update}", campaign)  # noqa: S608  # own names
     return await find(session, campaign)
 
 

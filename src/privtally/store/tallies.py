@@ -33,7 +33,7 @@ async def reports_of(session: Session, number: int) -> int:
 
 async def fold(session: Session, number: int, plan: Plan) -> None:
     """Count what is not counted yet."""
-    await session.fetch(f"SELECT 1 FROM plans WHERE number = $1{session.for_update}", number)  # noqa: S608
+    await session.fetch(f"SELECT 1 FROM plans WHERE number = $1{session.for_update}", number)  # noqa: S608  # own names
     rows = await session.fetch("DELETE FROM uncounted WHERE plan = $1 RETURNING codes, times", number)
     if not rows:
         return
