@@ -119,14 +119,14 @@ def standard_descriptor(path: Path) -> int | None:
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     """A draft beside the plain file that a path leads to, there already or not, which replaces it in the end."""
-    _check_name(path)
+    check_name(path)
     try:
         target = path.resolve()
     except RuntimeError:
         raise DocumentError(f"cannot write {path}: its links lead in a circle") from None
     if target.exists() and not target.is_file():
         raise DocumentError(f"cannot write {path}: it is a directory or a device")
-    draft = _draft_of(target)
+    draft = draft_of(target)
     try:
         with draft.open("xb") as file:
             with suppress(FileNotFoundError):
@@ -153,8 +153,8 @@ def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
 @contextmanager
 def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""
-    _check_name(path)
-    draft = _draft_of(path)
+    check_name(path)
+    draft = draft_of(path)
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
@@ -167,12 +167,13 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _check_name(path: Path) -> None:
+def check_name(path: Path) -> None:
+    """Refuse a path that cannot be the name of a new file."""
     if path.name in ("", "..") or path == STANDARD:
         raise DocumentError(f"cannot write {str(path)!r}: give the output a name")
 
 
-def _draft_of(path: Path) -> Path:
+def draft_of(path: Path) -> Path:
     """A hidden name beside the path, for what is not finished."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
 

@@ -41,11 +41,21 @@ class Process:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End it, politely or not, and wait until it is gone."""
-        running, self._running = self._running, None
-        if running is None:
+        if self._running is None:
             return 0
+        self.send(how)
+        return self.wait()
+
+    def send(self, how: signal.Signals) -> None:
+        """Tell it to end."""
+        assert self._running is not None
+        self._running.send_signal(how)
+
+    def wait(self) -> int:
+        """Its exit code, once it is gone."""
+        running, self._running = self._running, None
+        assert running is not None
         assert running.stdout is not None
-        running.send_signal(how)
         code = running.wait(60)
         running.stdout.close()
         return code

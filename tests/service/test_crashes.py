@@ -68,7 +68,7 @@ def test_kills_during_ingest_lose_nothing_and_count_nothing_twice(address: str, 
             for batch in crowd.acknowledged:
                 assert site.send(campaign, *batch) == receipt(repeated=len(batch))
         crowd.send(process)
-        assert process.stop() in (0, 143)
+        assert process.stop() == 0
     assert not crowd.waiting
     assert counts_in(address, campaign) == tally(plan, reports).counts
     print(f"{kills} kills, {len(reports)} reports acknowledged, none lost, none counted twice")  # noqa: T201

@@ -1,5 +1,6 @@
 """campaign: what an operator does with campaigns, on the store itself."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,6 +94,8 @@ def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     if json:
         print_json(found)
         return
+    if not found:
+        err.print("There are no campaigns yet; privtally campaign create starts one.")
     for own in found:
         reports = sum(phase.reports for phase in own.phases)
         out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {reports:>9,} reports  {own.title}")
@@ -155,18 +158,19 @@ def delete(
 def tokens(
     campaign: CampaignArgument,
     number: Annotated[int, Argument(metavar="N", help="How many tokens.")],
-    output: Annotated[Path, Option("--output", "-o", help="Where the tokens go, one a line.")],
+    output: Annotated[Path, Option("--output", "-o", help="Where the tokens go, one a line; a new file, or -.")],
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
     """Issue participation tokens, each good for one report. The store keeps their hashes only."""
-    from privtally.files import write_whole
+    from privtally.files import is_stream, write_bytes
+    from privtally.store.private_file import new_private_file
 
     async def step(opened: "Store", survey: "Survey") -> str:
         from privtally.service.tokens import issue
 
-        with write_whole(output) as file:
-            file.write("".join(f"{token}\n" for token in await issue(opened, survey.id, number)).encode())
+        with nullcontext(output) if is_stream(output) else new_private_file(output) as path:
+            write_bytes(path, "".join(f"{token}\n" for token in await issue(opened, survey.id, number)).encode())
         return survey.id
 
     found = on_campaign(store, campaign, step)
@@ -175,6 +179,7 @@ def tokens(
 
 @app.command()
 def export(
+    context: typer.Context,
     campaign: CampaignArgument,
     output: Annotated[
         Path, Option("--output", "-o", help="A .csv (estimates), .json (all documents) or .ndjson (reports) file.")
@@ -195,6 +200,8 @@ def export(
         kind = next((own for own in FORMATS if output.suffix.lower() == f".{own}"), None)
         if kind is None:
             raise DocumentError(f"{output}: an export must end in .csv, .json or .ndjson")
+        unused = ["method"] if kind == "ndjson" else ["ids"]
+        options.refuse_without_effect(context, unused, f"with a .{kind} file")
         with write_whole(output) as file:
             async for piece in content(Collector(opened), survey, kind, method, ids=ids):
                 file.write(piece)

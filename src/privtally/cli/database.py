@@ -1,5 +1,6 @@
 """db: the care of a store."""
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,13 +33,7 @@ def migrate(store: StoreOption = USUAL_STORE) -> None:
 @app.command()
 def check(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Count all reports anew, and compare with the counts that were kept up to date."""
-
-    async def work(opened: "Store") -> "Checked":
-        from privtally.store.checking import check
-
-        return await check(opened)
-
-    found = on_store(store, work)
+    found = on_store(store, _checked)
     if json:
         print_json(found)
     else:
@@ -68,20 +63,53 @@ def restore(
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Put a copy in place of a SQLite store that is not there any more."""
-    from privtally.files import write_whole
+    """Check a copy and put it in place of a SQLite store that is not there any more; the copy stays as it is."""
+    from privtally.files import open_binary
+    from privtally.store.private_file import new_private_file
 
     target = Path(store.removeprefix("sqlite:///"))
-    if not store.startswith("sqlite:///") or target.exists():
-        raise StoreError("a copy is restored to a SQLite store that does not exist; move the present one away")
-
-    async def work(opened: "Store") -> "Checked":
-        from privtally.store.checking import check
-
-        return await check(opened)
-
-    checked = on_store(f"sqlite:///{copy}", work)
-    with copy.open("rb") as source, write_whole(target) as file:
-        while piece := source.read(1 << 20):
-            file.write(piece)
+    if not store.startswith("sqlite:///"):
+        raise StoreError("a copy is restored to a SQLite store, --store sqlite:///FILE; PostgreSQL has pg_restore")
+    for there in (target, Path(f"{target}-wal")):  # a log left behind would be taken for the copy's own
+        if there.exists():
+            raise StoreError(
+                f"{there} is there already; stop the service and move {target} and {target}-wal away first"
+            )
+    with open_binary(copy) as source, new_private_file(target) as draft:
+        with draft.open("wb") as file:
+            shutil.copyfileobj(source, file)
+        checked = _sound(draft, copy)
     announce(target, {"reports": checked.reports}, f"{target}: {checked.reports:,} reports are back", json=json)
+
+
+@app.command()
+def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Issue a new administrator's token, also while a service is running; the one before is worth nothing then."""
+
+    async def work(opened: "Store") -> str:
+        from privtally.service.tokens import new_admin_token
+
+        return await new_admin_token(opened)
+
+    token = on_store(store, work, create=True)
+    if json:
+        print_json({"admin_token": token})
+    else:
+        out.print(f"Administrator's token (shown once, keep it): {token}")
+
+
+async def _checked(opened: "Store") -> "Checked":
+    from privtally.store.checking import check
+
+    return await check(opened)
+
+
+def _sound(draft: Path, copy: Path) -> "Checked":
+    """What is in a draft of a copy; refused, in the copy's name, if it is no store or a damaged one."""
+    try:
+        found = on_store(f"sqlite:///{draft}", _checked)
+    except StoreError as refusal:
+        raise StoreError(str(refusal).replace(str(draft), str(copy))) from None
+    if found.faults:
+        raise StoreError(f"the copy {copy} is damaged: {found.faults[0]}; take an older one")
+    return found

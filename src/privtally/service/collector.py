@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from privtally.collector.estimate import Phase, estimate
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
+from privtally.errors import EstimateError
 from privtally.names import Method
 from privtally.service import operations
 from privtally.service.advice import Advise
@@ -62,6 +63,8 @@ class Collector:
         """The estimate from a campaign's phases, of which some may have no reports yet. One is computed at a time."""
         key = (history[0][0].digest, method, *(counts.reports for _, counts in history))
         answered = [(plan, counts) for plan, counts in history if counts.reports]
+        if not answered:
+            raise EstimateError("the campaign has no reports yet, so that there is nothing to estimate")
         async with self._estimating:
             if key not in self._estimates:
                 self._estimates[key] = await asyncio.to_thread(estimate, answered, method)

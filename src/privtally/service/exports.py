@@ -50,7 +50,7 @@ async def _documents(collector: Collector, survey: Survey, method: Method) -> As
 async def _reports(collector: Collector, survey: Survey, *, ids: bool) -> AsyncIterator[bytes]:
     """One report a line. Without ids nobody can find their own report, and nobody else can either."""
     for number, plan in numbered(survey):
-        async for page in pages(collector.store, number, plan):
+        async for page in pages(collector.store.read, number, plan):
             yield b"".join(_line(report, ids=ids) for report in page)
 
 

@@ -120,7 +120,9 @@ async def advance(store: Store, campaign: str, digest: str) -> Plan:
     there = survey.after(digest)
     if there is not None:
         return there
-    if survey.campaign.open_plan is None or survey.campaign.open_plan.digest != digest:
+    if survey.campaign.open_plan is None:
+        raise CampaignError("the campaign is closed, so that no phase can follow")
+    if survey.campaign.open_plan.digest != digest:
         raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
     phases = await history(store, survey)
     plan = await asyncio.to_thread(learned, survey, phases)

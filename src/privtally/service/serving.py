@@ -1,10 +1,10 @@
 """Running the service until it is told to stop, and what it logs: events as JSON, never an address."""
 
-import asyncio
 import logging
-import os
+import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -37,6 +37,14 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(line, enc_hook=str).decode()
 
 
+class PoliteServer(uvicorn.Server):
+    """A server for which a signal to stop is the usual end, not passed on; interrupted twice, it hurries."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  # as the signal module calls it
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
 async def serve(
     address: str, host: str, port: int, tell: Callable[[Started], Any], setup: Setup, *, new_token: bool = False
 ) -> None:
@@ -58,8 +66,7 @@ async def serve(
             server_header=False,
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
-        await uvicorn.Server(config).serve(sockets=[listening])
-        await asyncio.sleep(0)  # uvicorn passes an interrupt on when it ends; it arrives here, not while closing
+        await PoliteServer(config).serve(sockets=[listening])
     finally:
         await store.close()
 
@@ -75,7 +82,7 @@ def _listen(host: str, port: int) -> socket.socket:
         return listening
     except (OSError, OverflowError) as fault:
         listening.close()
-        why = os.strerror(fault.errno) if isinstance(fault, OSError) and fault.errno else "no such port"
+        why = fault.strerror if isinstance(fault, OSError) else "no such port"
         raise ServiceError(f"cannot listen on {host}, port {port} ({why}); choose another --port or --host") from None
 
 

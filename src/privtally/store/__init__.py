@@ -17,7 +17,9 @@ async def open_store(url: str, *, create: bool = True) -> Store:
 
         path = Path(rest[1:])
         if not create and not path.exists():
-            raise StoreError(f"there is no database {path}")
+            raise StoreError(
+                f"there is no database {path}; say with --store where it is, or make one with privtally serve"
+            )
         return SqliteStore(path)
     if kind in ("postgresql", "postgres"):
         from privtally.store.postgresql import open_postgresql

@@ -133,6 +133,9 @@ async def open_postgresql(url: str) -> PostgresqlStore:
     try:
         async with pool.acquire() as connection:
             await migrate(connection)
+    except asyncpg.InsufficientPrivilegeError:
+        await pool.close()
+        raise StoreError("the database's user may not create tables there; give it a schema of its own") from None
     except BaseException:
         await pool.close()
         raise

@@ -15,6 +15,7 @@ import apsw
 
 from privtally.errors import StoreError, UnavailableError
 from privtally.store.migrations import pending, steps
+from privtally.store.private_file import new_private_file
 from privtally.store.session import Key, Session, StoredReport, Work
 
 T = TypeVar("T")
@@ -131,10 +132,9 @@ class SqliteStore:
         def copied() -> None:
             reader = self._readers.get()
             try:
-                reader.execute("VACUUM INTO ?", (str(path),))
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
-            except (apsw.Error, OSError) as fault:
+                with new_private_file(path) as draft:
+                    reader.execute("VACUUM INTO ?", (str(draft),))
+            except apsw.Error as fault:
                 raise StoreError(f"cannot write the backup {path}: {fault}") from None
             finally:
                 self._readers.put(reader)
@@ -212,7 +212,8 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.Error, OSError) as fault:
-        raise StoreError(f"cannot open the database {path}: {fault}") from None
+        why = fault.strerror if isinstance(fault, OSError) else fault
+        raise StoreError(f"cannot open the database {path}: {why}") from None
 
 
 def _by_plan(rows: Sequence[_Row]) -> dict[int, list[_Row]]:

@@ -91,9 +91,13 @@ async def find(session: Session, campaign: str) -> Survey:
 
 async def find_by_prefix(session: Session, start: str) -> Survey:
     """The campaign whose id begins so; refused unless there is exactly one."""
+    if not start:
+        raise UnknownCampaignError("the campaign's id is empty; give at least the beginning of one")
     ids = [own for (own,) in await session.fetch("SELECT id FROM campaigns") if own.startswith(start)]
-    if len(ids) != 1:
-        raise UnknownCampaignError(f"{len(ids)} campaigns have an id that begins with '{start}'; give one that exists")
+    if not ids:
+        raise UnknownCampaignError(f"no campaign has an id that begins with '{start}'; privtally campaign list has all")
+    if len(ids) > 1:
+        raise UnknownCampaignError(f"{len(ids)} campaigns have an id that begins with '{start}'; give more of it")
     return await find(session, ids[0])
 
 
