@@ -1,7 +1,7 @@
 """campaign: what an operator does with campaigns, on the store itself."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -122,27 +122,13 @@ def show(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: Jso
 @app.command()
 def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Learn from the reports so far and open the next phase."""
-
-    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
-        from privtally.service import operations
-
-        await operations.advance(opened, survey.id, survey.plans[-1].digest)
-        return await _view(opened, await operations.find(opened, survey.id))
-
-    _say(on_campaign(store, campaign, step), json=json)
+    _move_on(campaign, store, "advance", json=json)
 
 
 @app.command()
 def refresh(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Open another round, which asks as the campaign's first plan did."""
-
-    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
-        from privtally.service import operations
-
-        await operations.refresh(opened, survey.id, survey.plans[-1].digest)
-        return await _view(opened, await operations.find(opened, survey.id))
-
-    _say(on_campaign(store, campaign, step), json=json)
+    _move_on(campaign, store, "refresh", json=json)
 
 
 @app.command()
@@ -230,6 +216,19 @@ def export(
 
     found = on_campaign(store, campaign, step)
     announce(output, {"campaign": found}, f"{output}: campaign {found[:12]}…", json=json)
+
+
+def _move_on(campaign: str, store: str, how: Literal["advance", "refresh"], *, json: bool) -> None:
+    """Open what follows the campaign's last plan."""
+
+    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
+        from privtally.service import operations
+
+        take = {"advance": operations.advance, "refresh": operations.refresh}[how]
+        await take(opened, survey.id, survey.plans[-1].digest)
+        return await _view(opened, await operations.find(opened, survey.id))
+
+    _say(on_campaign(store, campaign, step), json=json)
 
 
 async def _view(opened: "Store", survey: "Survey") -> "CampaignView":
