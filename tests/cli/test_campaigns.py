@@ -50,7 +50,7 @@ def store_reports(campaign: str, people: int) -> None:
 
 def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
     made = create(operator, "--observer", "knows-totals", "--groups", "auto", "--about", "We ask.", "--answers", "2")
-    assert made["options"] == {"observer": "knows-totals", "groups": "auto", "about": "We ask."}
+    assert made["options"].items() >= {"observer": "knows-totals", "groups": "auto", "about": "We ask."}.items()
     short = made["id"][:10]
     operator("campaign", "refresh", short, code=2)
     store_reports(made["id"], 300)
@@ -61,7 +61,7 @@ def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
     assert "round 2" in operator("campaign", "show", short).out
     words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m")
     later = operator(*words, "cond-rr", "--pivots", "2", "--json").json()
-    assert later["options"] == {"pivots": 2}
+    assert later["options"]["pivots"] == 2
     operator(*words, "smp", "--observer", "knows-totals", code=2)
     operator(*words, "auto", "--people", "500", "--observer", "knows-totals", code=2)
 

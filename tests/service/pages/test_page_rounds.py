@@ -7,7 +7,6 @@ import pytest
 from tests.service.pages.visitor import FORM, Visitor
 from tests.service.site import reports_to
 
-ONE_PHASE = {"mechanism": "smp"}
 GERMAN = {"Accept-Language": "de"}
 
 
@@ -16,7 +15,7 @@ def answer(admin: Visitor, campaign: str, people: int, seed: int = 1) -> None:
 
 
 def test_another_round_is_opened_once_and_shown_beside_the_first(admin: Visitor) -> None:
-    campaign = admin.create(**ONE_PHASE, answers=2)["id"]
+    campaign = admin.create(mechanism="smp", answers=2)["id"]
     address = f"/c/{campaign}/refresh"
     assert address not in admin.open(f"/c/{campaign}").text  # nobody has answered
     assert 'name="plan"' not in admin.open(address).text
@@ -37,7 +36,7 @@ def test_another_round_is_opened_once_and_shown_beside_the_first(admin: Visitor)
 
 
 def test_a_closed_survey_may_have_another_round_until_its_reports_are_deleted(admin: Visitor) -> None:
-    campaign = admin.create(**ONE_PHASE, title=FORM["title"])["id"]
+    campaign = admin.create(mechanism="smp", title=FORM["title"])["id"]
     answer(admin, campaign, 50)
     admin.submit(f"/c/{campaign}/close")
     assert 'name="plan"' in admin.open(f"/c/{campaign}/refresh").text
