@@ -17,8 +17,8 @@ from privtally.lab.seed import seeded
 from privtally.schema import Schema
 from privtally.store import open_store, surveys
 from privtally.store.accept import Arrival, accept
+from privtally.store.options import Options
 from privtally.store.session import StoredReport
-from privtally.store.surveys import Options
 from privtally.store.tallies import FOLD_AFTER, counts_of, fold
 
 SIZES = (1_000, 100_000, 1_000_000)

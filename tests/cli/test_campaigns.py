@@ -46,6 +46,24 @@ def store_reports(campaign: str, people: int) -> None:
     asyncio.run(run())
 
 
+def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
+    made = create(operator, "--observer", "knows-totals", "--groups", "auto", "--about", "We ask.", "--answers", "2")
+    assert made["options"].items() >= {"observer": "knows-totals", "groups": "auto", "about": "We ask."}.items()
+    short = made["id"][:10]
+    operator("campaign", "refresh", short, code=2)
+    store_reports(made["id"], 300)
+    operator("campaign", "advance", short)
+    store_reports(made["id"], 200)
+    rounds = [phase["round"] for phase in operator("campaign", "refresh", short, "--json").json()["phases"]]
+    assert rounds == [1, 1, 2]
+    assert "round 2" in operator("campaign", "show", short).out
+    words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m")
+    later = operator(*words, "cond-rr", "--pivots", "2", "--json").json()
+    assert later["options"]["pivots"] == 2
+    operator(*words, "smp", "--observer", "knows-totals", code=2)
+    operator(*words, "auto", "--people", "500", "--observer", "knows-totals", code=2)
+
+
 def test_a_campaign_from_its_creation_to_its_end(operator: Program) -> None:
     made = create(operator, "--people", "900")
     short = made["id"][:10]

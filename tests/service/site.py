@@ -80,6 +80,10 @@ class Site:
         answer = self.client.post(f"/v1/campaigns/{campaign}/advance", json={"plan": plan}, headers=self.admin)
         return self.ok(answer, status)
 
+    def refresh(self, campaign: str, plan: str, status: int = 200) -> Any:
+        answer = self.client.post(f"/v1/campaigns/{campaign}/refresh", json={"plan": plan}, headers=self.admin)
+        return self.ok(answer, status)
+
     def close(self, campaign: str) -> Any:
         return self.ok(self.client.post(f"/v1/campaigns/{campaign}/close", headers=self.admin))
 

@@ -1,4 +1,4 @@
-"""Any order of sending, repeating, forging, advancing and closing, against a model of a few lines.
+"""Any order of sending, repeating, forging, advancing, refreshing and closing, against a model of a few lines.
 
 Every report carries codes of its own, so that a report that counts twice or not at all shows in the counts.
 """
@@ -33,6 +33,7 @@ from tests.service.site import Site, receipt, schema_document
 
 SIZE = 24
 """Codes of two attributes of this size tell SIZE² reports apart."""
+MOST_PLANS = 5
 
 
 class Lifecycle(RuleBasedStateMachine):
@@ -55,6 +56,11 @@ class Lifecycle(RuleBasedStateMachine):
     def new_report(self, phase: int) -> Report:
         self.made += 1
         return Report(self.plans[phase].digest, f"{self.made:032x}", divmod(self.made, SIZE))
+
+    @property
+    def answered_in_this_round(self) -> bool:
+        this = self.plans[-1].round
+        return any(reports for plan, reports in zip(self.plans, self.stored, strict=True) if plan.round == this)
 
     @property
     def phases(self) -> range:
@@ -89,18 +95,31 @@ class Lifecycle(RuleBasedStateMachine):
         forged = Report(known.plan, known.id, (SIZE - 1, SIZE - 1))
         assert self.site.send(self.campaign, forged) == receipt(refused=[(0, "id_conflict")])
 
-    @precondition(lambda self: not self.closed and all(self.stored) and len(self.plans) < 4)
+    @precondition(lambda self: not self.closed and self.stored[-1] and len(self.plans) < MOST_PLANS)
     @rule()
     def advance(self) -> None:
         self.plans.append(load_plan(json.dumps(self.site.advance(self.campaign, self.plans[-1].digest))))
         self.stored.append([])
 
+    @precondition(lambda self: self.answered_in_this_round and len(self.plans) < MOST_PLANS)
+    @rule()
+    def refresh(self) -> None:
+        plan = load_plan(json.dumps(self.site.refresh(self.campaign, self.plans[-1].digest)))
+        assert (plan.round, plan.parts) == (self.plans[-1].round + 1, self.plans[0].parts)
+        self.plans.append(plan)
+        self.stored.append([])
+        self.closed = False  # earlier phases take reports again, too
+
     @precondition(lambda self: len(self.plans) > 1)
     @rule(data=st.data())
     def advance_again(self, data: st.DataObject) -> None:
         phase = data.draw(st.sampled_from(self.phases[:-1]))
-        following = self.site.advance(self.campaign, self.plans[phase].digest)
-        assert following["digest"] == self.plans[phase + 1].digest
+        there = self.plans[phase + 1]
+        again, other = self.site.advance, self.site.refresh
+        if there.learned is None:
+            again, other = other, again
+        assert again(self.campaign, self.plans[phase].digest)["digest"] == there.digest
+        assert other(self.campaign, self.plans[phase].digest, 409) == "wrong-step"
 
     @rule()
     def close(self) -> None:

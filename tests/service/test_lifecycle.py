@@ -100,7 +100,7 @@ def test_a_campaign_is_shown_as_it_was_created(site: Site) -> None:
     assert made["title"] == "Wohnen & Schlaf"
     assert made["options"] == options
     assert (made["state"], made["answers"], made["mechanism"], made["epsilon"]) == ("open", 2, "corr-rr", 2.0)
-    assert made["phases"] == [{"phase": 1, "plan": made["id"], "reports": 0}]
+    assert made["phases"] == [{"phase": 1, "round": 1, "plan": made["id"], "reports": 0}]
     assert site.ok(site.client.get("/v1/campaigns", headers=site.admin)) == [made]
     other = site.create()
     assert [own["id"] for own in site.ok(site.client.get("/v1/campaigns", headers=site.admin))] == [

@@ -10,7 +10,7 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 
 from privtally.errors import CampaignError
 from privtally.service import operations
-from privtally.store import open_store
+from privtally.store import open_store, surveys
 from privtally.store.accept import accept
 from privtally.store.intake import Intake
 from privtally.store.session import Store
@@ -53,6 +53,19 @@ async def test_whoever_advances_first_decides_for_all(address: str) -> None:
     later = await operations.find(stores[0], survey.id)
     assert len(later.plans) == 2
     assert await operations.totals(stores[0], later) == [400, 0]
+    for store in stores:
+        await store.close()
+
+
+async def test_whoever_refreshes_first_decides_for_all(address: str) -> None:
+    stores = await opened(address)
+    survey = await new_survey(stores[0])
+    await stores[0].write(partial(accept, arrivals=arrivals(survey, answered(survey.plans[0], 50))))
+    await stores[0].write(partial(surveys.close, campaign=survey.id))
+    plans = await asyncio.gather(*(operations.refresh(store, survey.id, survey.id) for store in stores))
+    assert {(plan.digest, plan.round) for plan in plans} == {(plans[0].digest, 2)}
+    later = await operations.find(stores[0], survey.id)
+    assert (len(later.plans), later.campaign.open_plan) == (2, plans[0])
     for store in stores:
         await store.close()
 

@@ -166,6 +166,7 @@ def test_everything_else_needs_the_administrators_token(site: Site, campaign: st
         ("DELETE", f"{address}?title=Sleep"),
         ("DELETE", f"{address}/reports?title=Sleep"),
         ("POST", f"{address}/advance"),
+        ("POST", f"{address}/refresh"),
         ("POST", f"{address}/close"),
         ("GET", f"{address}/counters"),
         ("GET", f"{address}/estimates"),

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service.tokens import hashed, issue, phase_of
+from privtally.service.tokens import hashed, is_early, issue
 from privtally.store.session import Session, Store
 from tests.service.site import Site, receipt, reports_to
 
@@ -26,7 +26,7 @@ def issued(site: Site, campaign: str, number: int) -> tuple[list[str], list[str]
 
 def by_phase(site: Site, campaign: str, tokens: Iterable[str]) -> tuple[list[str], list[str]]:
     survey = asyncio.run(site.client.app.state.collector.survey(campaign))
-    first = [token for token in tokens if phase_of(survey, token) == 1]
+    first = [token for token in tokens if is_early(survey, token)]
     return first, [token for token in tokens if token not in first]
 
 

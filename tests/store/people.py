@@ -11,9 +11,10 @@ from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from privtally.store import surveys
 from privtally.store.accept import Arrival
+from privtally.store.options import Options
 from privtally.store.packing import pack
 from privtally.store.session import Store, StoredReport
-from privtally.store.surveys import Options, Survey
+from privtally.store.surveys import Survey
 from tests.support import first_plan
 
 

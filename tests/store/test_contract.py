@@ -15,8 +15,9 @@ from privtally.documents.plan import Plan
 from privtally.errors import CampaignError, UnknownCampaignError
 from privtally.store import open_store, surveys
 from privtally.store.accept import Arrival, Outcome, accept
+from privtally.store.options import Options
 from privtally.store.session import Session, Store, StoredReport
-from privtally.store.surveys import Options, Survey
+from privtally.store.surveys import Survey
 from privtally.store.tallies import counts_of, fold, reports_of
 from tests.store.people import answered, arrivals, new_survey
 from tests.support import first_plan, schema_of

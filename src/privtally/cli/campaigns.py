@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -40,6 +40,8 @@ def create(
     max_pivot_guess: Annotated[
         float | None, Option(help="How often somebody who sees a report may guess which question it really answers.")
     ] = None,
+    observer: options.ObserverOption = "knows-nothing",
+    about: Annotated[str, Option(help="Who asks, and why: participants read it below the title.")] = "",
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
     phase1_share: Annotated[float, Option(help="The share of tokens that are for the first phase.")] = 0.1,
@@ -49,21 +51,23 @@ def create(
     """Start a campaign, which is open at once."""
     from privtally.cli.groups import read_groups
     from privtally.files import read_schema
+    from privtally.mechanisms import NAMED
 
-    the_schema, named, auto = read_schema(schema), None, mechanism == "auto"
+    the_schema, named, auto, learns = read_schema(schema), None, mechanism == "auto", False
     if mechanism == "auto":
-        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share"], options.AUTO)
+        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "observer"], options.AUTO)
         if people is None:
             raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
     else:
         named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
-        if why:
+        learns = NAMED[mechanism].learns
+        if why and not learns:
             err.print(why, markup=False)
 
     async def work(opened: "Store") -> "CampaignView":
         from privtally.cli.live_advice import said_advice
         from privtally.service import operations
-        from privtally.store.surveys import Options
+        from privtally.store.options import Options
 
         new = operations.NewCampaign(
             title=title,
@@ -73,8 +77,19 @@ def create(
             people=people if auto else None,
             answers=answers,
             groups=None if named is None else tuple(map(tuple, named)),
-            pivots=pivots,
-            options=Options(rule, None if auto else people, max_pivot_guess, published, tokens, phase1_share),
+            pivots=1 if learns else pivots,
+            options=Options(
+                rule=rule,
+                people=None if auto else people,
+                max_pivot_guess=max_pivot_guess,
+                published=published,
+                tokens=tokens,
+                phase1_share=phase1_share,
+                observer=observer,
+                groups="auto" if groups == "auto" and learns else None,
+                pivots=pivots if learns else 1,
+                about=about,
+            ),
         )
         return await _view(opened, await operations.create(opened, new, said_advice))
 
@@ -110,14 +125,13 @@ def show(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: Jso
 @app.command()
 def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Learn from the reports so far and open the next phase."""
+    _move_on(campaign, store, "advance", json=json)
 
-    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
-        from privtally.service import operations
 
-        await operations.advance(opened, survey.id, survey.plans[-1].digest)
-        return await _view(opened, await operations.find(opened, survey.id))
-
-    _say(on_campaign(store, campaign, step), json=json)
+@app.command()
+def refresh(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Open another round, which asks as the campaign's first plan did."""
+    _move_on(campaign, store, "refresh", json=json)
 
 
 @app.command()
@@ -211,6 +225,19 @@ def export(
     announce(output, {"campaign": found}, f"{output}: campaign {found[:12]}…", json=json)
 
 
+def _move_on(campaign: str, store: str, how: Literal["advance", "refresh"], *, json: bool) -> None:
+    """Open what follows the campaign's last plan."""
+
+    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
+        from privtally.service import operations
+
+        take = {"advance": operations.advance, "refresh": operations.refresh}[how]
+        await take(opened, survey.id, survey.plans[-1].digest)
+        return await _view(opened, await operations.find(opened, survey.id))
+
+    _say(on_campaign(store, campaign, step), json=json)
+
+
 async def _view(opened: "Store", survey: "Survey") -> "CampaignView":
     from privtally.service.views import view
 
@@ -223,5 +250,7 @@ def _say(campaign: "CampaignView", *, json: bool) -> None:
         return
     out.print(f"{campaign.title} ({campaign.mechanism}, ε = {campaign.epsilon:g}), {campaign.state.value}")
     out.print(f"  id       {campaign.id}")
+    rounds = campaign.phases[-1].round > 1
     for phase in campaign.phases:
-        out.print(f"  phase {phase.phase}  {phase.reports:,} reports to plan {phase.plan[:12]}…")
+        of_round = f" of round {phase.round}" if rounds else ""
+        out.print(f"  phase {phase.phase}{of_round}  {phase.reports:,} reports to plan {phase.plan[:12]}…")

@@ -31,7 +31,7 @@ from privtally.service.problems import Problem
 from privtally.service.receiving import MOST_REPORTS, Receipt
 from privtally.service.serving import Started
 from privtally.service.views import CampaignView
-from privtally.store.surveys import Options
+from privtally.store.options import Options
 
 TITLE = "Sample survey"
 _PHASE1_SHARE = 0.1

@@ -28,6 +28,7 @@ ROUTES = [
     campaigns.remove,
     campaigns.remove_reports,
     campaigns.advance,
+    campaigns.refresh,
     campaigns.close,
     campaigns.plan,
     campaigns.plans,

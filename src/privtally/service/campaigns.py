@@ -25,7 +25,7 @@ from privtally.service.describing import (
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import ProblemError
 from privtally.service.receiving import TOKEN_HEADER
-from privtally.service.tokens import phase_of
+from privtally.service.tokens import plan_of
 from privtally.service.views import CampaignView, view
 from privtally.store.surveys import every
 
@@ -69,6 +69,21 @@ async def advance(campaign: FromPath[str], request: Request[Any, Any, Any], coll
     """End the phase of the plan that the body names, learn, and open the next; gives the plan that follows."""
     wanted = await _body(request, Advance)
     plan = await operations.advance(collector.store, campaign, wanted.plan)
+    return _document(plan.dump(), plan.digest)
+
+
+@post(
+    "/v1/campaigns/{campaign:str}/refresh",
+    guards=[require_admin],
+    operation_class=TakesAdvance,
+    responses=document("The first plan of the next round.") | refusals(401, 404, 409, 413, 415),
+    status_code=HTTPStatus.OK,
+    summary="Open another round",
+)
+async def refresh(campaign: FromPath[str], request: Request[Any, Any, Any], collector: TheCollector) -> Response[bytes]:
+    """End the phase of the plan that the body names and ask anew, as the first plan did; opens a closed campaign."""
+    wanted = await _body(request, Advance)
+    plan = await operations.refresh(collector.store, campaign, wanted.plan)
     return _document(plan.dump(), plan.digest)
 
 
@@ -126,10 +141,10 @@ async def plan(
     if survey.options.tokens:
         if token is None:
             raise ProblemError(HTTPStatus.FORBIDDEN, "token-missing", "This campaign is for people with a token.")
-        phase = phase_of(survey, token)
-        if phase > len(survey.plans):
+        answered = plan_of(survey, token)
+        if answered is None:
             raise ProblemError(HTTPStatus.CONFLICT, "turn-comes-later", "Your turn comes later: keep your token.")
-        published = survey.plans[0] if phase == 1 else survey.plans[-1]
+        published = answered
     return _document(published.dump(), published.digest, known)
 
 

@@ -52,22 +52,22 @@ class Collector:
             survey = await self.survey(campaign)
         return survey, {plan.digest: (own, plan) for own, plan in zip(survey.plan_numbers, survey.plans, strict=True)}
 
-    async def estimate(self, survey: Survey, method: Method) -> Estimate:
+    async def estimate(self, survey: Survey, method: Method, *, by_round: bool = False) -> Estimate:
         """The estimate from all reports so far; the last ones are kept."""
-        key = (survey.id, method, *await operations.totals(self.store, survey))
+        key = (survey.id, method, by_round, *await operations.totals(self.store, survey))
         if key in self._estimates:
             return self._estimates[key]
-        return await self.estimate_from(await operations.history(self.store, survey), method)
+        return await self.estimate_from(await operations.history(self.store, survey), method, by_round=by_round)
 
-    async def estimate_from(self, history: Sequence[Phase], method: Method) -> Estimate:
+    async def estimate_from(self, history: Sequence[Phase], method: Method, *, by_round: bool = False) -> Estimate:
         """The estimate from a campaign's phases, of which some may have no reports yet. One is computed at a time."""
-        key = (history[0][0].digest, method, *(counts.reports for _, counts in history))
+        key = (history[0][0].digest, method, by_round, *(counts.reports for _, counts in history))
         answered = [(plan, counts) for plan, counts in history if counts.reports]
         if not answered:
             raise EstimateError("the campaign has no reports yet, so that there is nothing to estimate")
         async with self._estimating:
             if key not in self._estimates:
-                self._estimates[key] = await asyncio.to_thread(estimate, answered, method)
+                self._estimates[key] = await asyncio.to_thread(estimate, answered, method, by_round=by_round)
                 if len(self._estimates) > _MOST_KEPT:
                     self._estimates.popitem(last=False)
             return self._estimates[key]

@@ -16,7 +16,7 @@ ONE, MANY = "application/json", "application/x-ndjson"
 
 
 class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which plan's phase is to end; asked again, the same plan follows."""
+    """Which plan's phase is to end, before another phase or another round; asked again, the same plan follows."""
 
     plan: str
 

@@ -1,7 +1,6 @@
 """What an operator does with campaigns, over HTTP or on the command line."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -9,8 +8,8 @@ from typing import TypeVar
 import msgspec
 
 from privtally.collector.estimate import Phase
-from privtally.collector.learn import learn
 from privtally.documents.campaign import phase1_people
+from privtally.documents.campaign import refresh as refreshed
 from privtally.documents.counts import Counts
 from privtally.documents.learned import check_people
 from privtally.documents.plan import Plan, design
@@ -19,9 +18,11 @@ from privtally.exact import wire
 from privtally.names import MAX_PIVOT_GUESS, MechanismChoice
 from privtally.schema import Schema
 from privtally.service.advice import Advise
+from privtally.service.later import check_later, learned, to_learn_from
 from privtally.store import surveys
+from privtally.store.options import Options
 from privtally.store.session import Session, Store, Work
-from privtally.store.surveys import Options, Survey, numbered
+from privtally.store.surveys import Survey, numbered
 from privtally.store.tallies import counts_of, reports_of
 
 T = TypeVar("T")
@@ -56,6 +57,7 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise RequestError("mechanism auto chooses 'groups', 'pivots' and 'people' of the options; leave them out")
         else:
             check_people(self.people)
+        check_later(self.options, self.schema, self.mechanism, self.groups)
 
 
 async def create(store: Store, new: NewCampaign, advise: Advise | None = None) -> Survey:
@@ -119,45 +121,75 @@ async def advance(store: Store, campaign: str, digest: str) -> Plan:
     survey = await find(store, campaign)
     there = survey.after(digest)
     if there is not None:
-        return there
+        return _as_learned(there)
     if survey.campaign.open_plan is None:
         raise CampaignError("the campaign is closed, so that no phase can follow")
     if survey.campaign.open_plan.digest != digest:
         raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
-    phases = await history(store, survey)
+    phases = to_learn_from(await history(store, survey))
     plan = await asyncio.to_thread(learned, survey, phases)
-    published = await store.write(
-        partial(_and_rewrite_later, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))
-    )
-    await rewrite_if_due(store)
-    return published
+    published = await end_phase(store, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))
+    return _as_learned(published)
 
 
-def learned(survey: Survey, phases: Sequence[Phase]) -> Plan:
-    """The plan of a survey's next phase, as its options want it."""
-    own = survey.options
-    return learn(phases, rule=own.rule, people=own.people, max_pivot_guess=own.max_pivot_guess)
+def _as_learned(plan: Plan) -> Plan:
+    if plan.learned is None:
+        raise CampaignError("another round follows this plan, so that no phase can be learned from it")
+    return plan
+
+
+async def refresh(store: Store, campaign: str, digest: str) -> Plan:
+    """Open another round after the plan with this digest, also after the campaign was closed.
+
+    Asked again with the same digest, it gives the same plan.
+    """
+    survey = await find(store, campaign)
+    there = survey.after(digest)
+    if there is not None:
+        return _as_refreshed(there)
+    if survey.plans[-1].digest != digest:
+        raise CampaignError("this plan is not the campaign's last one, so that no round can follow it")
+    started = zip(survey.plans, await totals(store, survey), strict=True)
+    if not any(reports for plan, reports in started if plan.round == survey.plans[-1].round):
+        raise CampaignError("nobody has answered in this round, so that another one would ask the same")
+    plan = refreshed(survey.plans)
+    return _as_refreshed(await end_phase(store, partial(surveys.start_round, campaign=campaign, plan=plan)))
+
+
+def _as_refreshed(plan: Plan) -> Plan:
+    if plan.learned is not None:
+        raise CampaignError("another phase follows this plan in the same round; start a round after the last phase")
+    return plan
 
 
 async def close(store: Store, campaign: str) -> Survey:
     """Take no more reports."""
-    closed = await store.write(partial(_and_rewrite_later, partial(surveys.close, campaign=campaign)))
-    await rewrite_if_due(store)
-    return closed
+    return await end_phase(store, partial(surveys.close, campaign=campaign))
 
 
 async def delete(store: Store, campaign: str, title: str) -> None:
     """Delete a closed campaign; its title confirms that it is the one that was meant."""
     await _confirm(store, campaign, title)
-    await store.write(partial(_and_rewrite_later, partial(surveys.delete, campaign=campaign)))
-    await rewrite_if_due(store)
+    await end_phase(store, partial(surveys.delete, campaign=campaign))
 
 
 async def delete_reports(store: Store, campaign: str, title: str) -> None:
     """Delete the reports of a closed campaign and keep its totals; its title confirms that it is the one."""
     await _confirm(store, campaign, title)
-    await store.write(partial(_and_rewrite_later, partial(surveys.delete_reports, campaign=campaign)))
+    await end_phase(store, partial(surveys.delete_reports, campaign=campaign))
+
+
+async def end_phase(store: Store, work: Work[T]) -> T:
+    """Do something that ends a phase, and rewrite tokens and reports in key order."""
+
+    async def and_note_it(session: Session) -> T:
+        result = await work(session)
+        await surveys.change_setting(session, _REWRITE, "yes")
+        return result
+
+    result = await store.write(and_note_it)
     await rewrite_if_due(store)
+    return result
 
 
 async def rewrite_if_due(store: Store) -> None:
@@ -174,10 +206,3 @@ async def rewrite_if_due(store: Store) -> None:
 async def _confirm(store: Store, campaign: str, title: str) -> None:
     if (await find(store, campaign)).title != title:
         raise CampaignError("the title does not match the campaign's, so that nothing was deleted")
-
-
-async def _and_rewrite_later(work: Work[T], session: Session) -> T:
-    """Note in the same transaction that a phase ended."""
-    result = await work(session)
-    await surveys.change_setting(session, _REWRITE, "yes")
-    return result

@@ -8,12 +8,13 @@ import msgspec
 from litestar import Request, post
 from litestar.params import FromPath
 
+from privtally.documents.plan import Plan
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import ReportError
 from privtally.service.collector import TheCollector
 from privtally.service.describing import MANY, ONE, TakesReports, refusals
 from privtally.service.problems import ProblemError
-from privtally.service.tokens import hashed, phase_of
+from privtally.service.tokens import hashed, is_early
 from privtally.store.accept import Arrival, Outcome, Refusal
 from privtally.store.packing import pack
 from privtally.store.session import StoredReport
@@ -65,7 +66,7 @@ async def receive(campaign: FromPath[str], request: Request[Any, Any, Any], coll
         except ReportError:
             continue
         stored = StoredReport(number, bytes.fromhex(report.id), codes)
-        arrivals[place] = _with_token(survey, plan.phase, stored, token)
+        arrivals[place] = _with_token(survey, plan, stored, token)
     for place, outcome in zip(arrivals, await collector.intake.accept(list(arrivals.values())), strict=True):
         outcomes[place] = outcome
     for kind, times in Counter(outcomes).items():
@@ -81,11 +82,11 @@ async def receive(campaign: FromPath[str], request: Request[Any, Any, Any], coll
     )
 
 
-def _with_token(survey: Survey, phase: int, report: StoredReport, token: str | None) -> Arrival:
+def _with_token(survey: Survey, plan: Plan, report: StoredReport, token: str | None) -> Arrival:
     """A report with its token's hash; a token of another phase pays for nothing."""
     if not survey.options.tokens or token is None:
         return Arrival(survey.number, report)
-    fits = phase_of(survey, token) == min(phase, 2)
+    fits = is_early(survey, token) == (plan.learned is None)
     return Arrival(survey.number, report, hashed(token), None if fits else "wrong_plan")
 
 

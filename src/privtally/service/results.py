@@ -24,12 +24,17 @@ async def estimates(
     request: Request[Any, Any, Any],
     collector: TheCollector,
     method: FromQuery[Method] = "pooled",
+    *,
+    by_round: FromQuery[bool] = False,
 ) -> Response[bytes]:
-    """Frequencies with their intervals from all reports so far; open to everybody if the campaign publishes them."""
+    """Frequencies with their intervals from all reports so far; open to everybody if the campaign publishes them.
+
+    With several rounds they are those of the last one that somebody has answered; `by_round` adds every round's.
+    """
     survey = await operations.find(collector.store, campaign)
     if not survey.options.published:
         await check_admin(request, collector)
-    found = await collector.estimate(survey, method)
+    found = await collector.estimate(survey, method, by_round=by_round)
     return Response(found.dump(), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 

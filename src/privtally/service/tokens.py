@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator
 from functools import partial
 
+from privtally.documents.plan import Plan
 from privtally.errors import CampaignError
 from privtally.mechanisms import NAMED
 from privtally.store import surveys
@@ -58,16 +59,24 @@ def hashed(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def phase_of(survey: Survey, token: str) -> int:
-    """1 if a token is for the first phase, 2 if it is for a later one.
+def is_early(survey: Survey, token: str) -> bool:
+    """Whether a token is for the first phase of a round, and not for a later one.
 
     A hash under the campaign's id decides it and never the order of arrival, so that those who are early and those who
     are late are in all phases alike.
     """
     if not NAMED[survey.plans[0].mechanism].learns:
-        return 1
+        return True
     drawn = hmac.digest(bytes.fromhex(survey.id), token.encode(), "sha256")
-    return 1 if int.from_bytes(drawn[:8], "big") < survey.options.phase1_share * 2**64 else 2
+    return int.from_bytes(drawn[:8], "big") < survey.options.phase1_share * 2**64
+
+
+def plan_of(survey: Survey, token: str) -> Plan | None:
+    """The plan of the last round that a token is for; None if there is none yet."""
+    this_round = [plan for plan in survey.plans if plan.round == survey.plans[-1].round]
+    if is_early(survey, token):
+        return this_round[0]
+    return this_round[-1] if len(this_round) > 1 else None
 
 
 def _batches(tokens: list[str]) -> Iterator[list[str]]:

@@ -9,38 +9,15 @@ import msgspec
 from privtally.collector.estimate import History
 from privtally.collector.tally import nothing
 from privtally.documents.campaign import Campaign, State
-from privtally.documents.learned import check_people
 from privtally.documents.plan import Plan, load_plan
 from privtally.errors import CampaignError, UnknownCampaignError
 from privtally.exact import wire
-from privtally.names import Rule
+from privtally.store.options import Options
 from privtally.store.session import Session
-from privtally.store.tallies import fold
+from privtally.store.tallies import fold, reports_of
 
 _SELECT = "SELECT number, title, options, closed FROM campaigns"
 _load_plan = lru_cache(maxsize=256)(load_plan)
-
-
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What an operator decides beside the first plan."""
-
-    rule: Rule = "robust"
-    people: int | None = None
-    max_pivot_guess: float | None = None
-    published: bool = False
-    """Whether anybody may see the estimates."""
-    tokens: bool = False
-    """Whether a report needs a participation token."""
-    phase1_share: float = 0.1
-    """Where the campaign learns, the share of tokens that are for its first phase."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.phase1_share < 1:
-            raise CampaignError("phase1_share must be between 0 and 1")
-        if self.max_pivot_guess is not None and not 0 < self.max_pivot_guess <= 1:
-            raise CampaignError("max_pivot_guess must be above 0 and at most 1")
-        if self.people is not None:
-            check_people(self.people)
 
 
 @dataclass(frozen=True)
@@ -124,6 +101,25 @@ async def publish(session: Session, campaign: str, plan: Plan, history: History)
     return followed.plans[-1]
 
 
+async def start_round(session: Session, campaign: str, plan: Plan) -> Plan:
+    """Open another round with its first plan, also after the campaign was closed; the plan that is there already wins.
+
+    Earlier phases take reports again, so a closed campaign must still have their ids: only these stop repeats.
+    """
+    survey = await _locked(session, campaign)
+    if plan.phase <= len(survey.plans):
+        return survey.plans[plan.phase - 1]
+    closed = survey.campaign
+    if closed.state is State.OPEN:
+        closed = closed.close()
+    elif not await has_its_reports(session, survey):
+        raise CampaignError("the reports of this campaign were deleted, so that no round can follow; start a new one")
+    followed = closed.follow(plan)
+    await _insert_plan(session, survey.number, plan)
+    await session.fetch("UPDATE campaigns SET closed = 0 WHERE number = $1", survey.number)
+    return followed.plans[-1]
+
+
 async def close(session: Session, campaign: str) -> Survey:
     """Take no more reports; closing again changes nothing."""
     survey = await _locked(session, campaign)
@@ -161,6 +157,13 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
     await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", rows)
 
 
+async def count_tokens(session: Session, survey: Survey) -> tuple[int, int]:
+    """How many tokens were issued for a campaign, and how many of them were spent."""
+    counting = "SELECT count(*), coalesce(sum(spent), 0) FROM tokens WHERE campaign = $1"
+    ((issued, spent),) = await session.fetch(counting, survey.number)
+    return int(issued), int(spent)
+
+
 async def setting(session: Session, name: str) -> str | None:
     """A setting of the whole store."""
     found = await session.fetch("SELECT value FROM settings WHERE name = $1", name)
@@ -177,6 +180,15 @@ async def change_setting(session: Session, name: str, value: str) -> None:
 async def _locked(session: Session, campaign: str) -> Survey:
     await session.fetch(f"SELECT 1 FROM campaigns WHERE id = $1{session.for_update}", campaign)  # noqa: S608  # own names
     return await find(session, campaign)
+
+
+async def has_its_reports(session: Session, survey: Survey) -> bool:
+    """Whether no reports were deleted: every plan with counts has stored reports."""
+    for number in survey.plan_numbers:
+        stored = await session.fetch("SELECT 1 FROM reports WHERE plan = $1 LIMIT 1", number)
+        if not stored and await reports_of(session, number):
+            return False
+    return True
 
 
 async def _surveys(session: Session, sql: str, *parameters: str) -> list[Survey]:

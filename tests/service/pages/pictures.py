@@ -6,9 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
+from privtally.lab.seed import seeded
+from privtally.participant.respond import respond_many
+from privtally.schema import Records
 from tests.service.pages.browser import Running, launch, running
 from tests.service.site import reports_to
 
@@ -61,11 +65,29 @@ def take_all(service: Running, folder: Path) -> None:
         expect(page.locator("#people")).to_have_text("4,261")
         expect(page.locator(".panel")).not_to_have_count(0)
         take(page, "second", full_page=True)
+        page.locator("#refresh").click()
+        take(page.locator("main"), "refresh")
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator("#people")).to_have_text("0")
+        answer(service, campaign, 1_000, seed=6)
+        service.site.refresh(campaign, service.site.plan(campaign).digest)
+        sleep_worse(service, campaign)
+        page.reload()
+        expect(page.locator("polyline")).not_to_have_count(0)
+        take(page.locator(".panels").last, "rounds")
 
 
 def answer(service: Running, campaign: str, people: int, seed: int) -> None:
     """Made-up people answer."""
     service.site.send(campaign, *reports_to(service.site.plan(campaign), people, seed))
+
+
+def sleep_worse(service: Running, campaign: str) -> None:
+    """Made-up people answer otherwise than those before."""
+    plan, made_up = service.site.plan(campaign), np.random.default_rng(7)
+    shares = ((0.15, 0.25, 0.6), (0.5, 0.25, 0.25), (0.55, 0.25, 0.2))
+    codes = np.column_stack([made_up.choice(3, 1_000, p=own) for own in shares]).astype(np.uint8)
+    service.site.send(campaign, *respond_many(plan, Records(plan.schema, codes), seeded(7)))
 
 
 if __name__ == "__main__":

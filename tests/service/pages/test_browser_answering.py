@@ -10,9 +10,6 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
-from privtally.documents.campaign import refresh
-from privtally.service import operations
-from privtally.store import surveys
 from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
 from tests.service.site import ALIGNED, reports_to
 
@@ -154,7 +151,7 @@ def test_merged_answers_are_chosen_as_they_are_and_sent_as_classes(service: Runn
     assert service.site.counters(campaign) == [1]
 
 
-def test_an_aligned_later_round_is_answered(service: Running) -> None:
+def test_an_aligned_later_phase_is_answered(service: Running) -> None:
     site = service.site
     campaign = service.survey(schema=ALIGNED, options={"max_pivot_guess": 1.0})
     site.send(campaign, *reports_to(site.plan(campaign), 200))
@@ -169,7 +166,7 @@ def test_an_aligned_later_round_is_answered(service: Running) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr"])
-def test_a_later_round_is_answered_by_the_same_link_and_by_others(service: Running, mechanism: str) -> None:
+def test_a_later_phase_is_answered_by_the_same_link_and_by_others(service: Running, mechanism: str) -> None:
     site, campaign = service.site, service.survey(mechanism=mechanism)
     with service.window() as early, service.window() as late:
         early.open(f"/s/{campaign}")
@@ -194,9 +191,7 @@ def test_a_refreshed_campaign_is_answered_and_estimated(service: Running) -> Non
     site.send(campaign, *reports_to(site.plan(campaign), 200))
     site.advance(campaign, campaign)
     site.send(campaign, *reports_to(site.plan(campaign), 200, seed=2))
-    survey = service.do(operations.find(service.store, campaign))
-    again = partial(surveys.publish, campaign=campaign, plan=refresh(survey.plans), history=[])
-    service.do(service.store.write(again))
+    site.refresh(campaign, site.plan(campaign).digest)
     with service.window() as person:
         page = person.open(f"/s/{campaign}")
         person.choose(1, 2)

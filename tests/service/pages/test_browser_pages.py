@@ -11,7 +11,7 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
-from tests.service.pages.browser import DESKTOP, Running, Window
+from tests.service.pages.browser import DESKTOP, LIKE, Running, Window
 from tests.service.site import reports_to
 
 AXE = os.environ.get("PRIVTALLY_AXE")
@@ -121,6 +121,12 @@ def test_pages_fit_a_small_phone_and_are_readable_by_everybody(service: Running,
     site = service.site
     campaign, closed = service.survey(options={"published": True, "people": 500}), service.survey()
     site.send(campaign, *reports_to(site.plan(campaign), 300))
+    attributes = [{"name": f"A long question, number {own}?", "labels": LIKE} for own in range(12)]
+    again = service.survey(schema={"attributes": attributes}, options={"tokens": True}, answers=3, epsilon=4.0)
+    rounds = service.survey(mechanism="smp", options={"published": True}, answers=3)
+    site.send(rounds, *reports_to(site.plan(rounds), 100))
+    site.refresh(rounds, rounds)
+    site.send(rounds, *reports_to(site.plan(rounds), 100, seed=2))
     site.close(closed)
     with service.window(viewport={"width": 320, "height": 640}, color_scheme=scheme) as person:
         if AXE:
@@ -144,9 +150,16 @@ def test_pages_fit_a_small_phone_and_are_readable_by_everybody(service: Running,
             *steps,
             f"/c/{closed}",
             f"/c/{closed}/delete",
+            f"/c/{rounds}",
+            f"/c/{rounds}/refresh",
+            f"/s/{rounds}/totals",
+            f"/c/{again}/invitations",
             f"/s/{campaign}/totals",
         ):
-            check_page(person.open(path))
+            page = person.open(path)
+            for summary in page.locator("summary").all():
+                summary.click()
+            check_page(page)
 
 
 def check_page(page: Any) -> None:

@@ -24,17 +24,18 @@ class Slow:
     def __init__(self) -> None:
         self.may_finish, self.people, self.started = asyncio.Event(), 10, 0
 
-    async def estimate(self, _: Any, method: Any) -> Any:
+    async def estimate(self, _: Any, method: Any, *, by_round: bool) -> Any:
         self.started += 1
         people = self.people
         await self.may_finish.wait()
         if not people:
             raise EstimateError("nobody has answered")
-        return estimate([(PLAN, count(PLAN, reports_to(PLAN, people).codes))], method)
+        return estimate([(PLAN, count(PLAN, reports_to(PLAN, people).codes))], method, by_round=by_round)
 
 
 class Survey:
     id = "a survey"
+    plans = (PLAN,)
 
 
 def test_a_page_shows_the_last_estimate_until_the_next_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:

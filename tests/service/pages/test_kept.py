@@ -9,12 +9,10 @@ import pytest
 
 pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service.pages.about import forget_about, read_about, write_about
 from privtally.service.pages.logins import HOURS, end_login, is_open, open_login
 from privtally.service.tokens import new_admin_token
 from privtally.store import open_store
 from privtally.store.session import Session, Store
-from privtally.store.surveys import setting
 from tests.store.postgres_server import new_database
 
 Run = Callable[[Callable[[Store], Awaitable[None]]], None]
@@ -67,16 +65,5 @@ def test_the_store_holds_no_cookie(run: Run) -> None:
         assert "login." in kept
         assert "a cookie" not in kept
         assert token not in kept
-
-    run(work)
-
-
-def test_what_an_operator_says_goes_with_the_campaign(run: Run) -> None:
-    async def work(store: Store) -> None:
-        assert await store.read(partial(read_about, campaign="x")) == ""
-        await store.write(partial(write_about, campaign="x", about="We ask."))
-        assert await store.read(partial(read_about, campaign="x")) == "We ask."
-        await store.write(partial(forget_about, campaign="x"))
-        assert await store.read(partial(setting, name="about.x")) is None
 
     run(work)

@@ -34,7 +34,7 @@ def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
     computed |= {f"state.{name}" for name in ("first", "later", "only", "closed")}
     computed |= {f"new.{name}" for name in ("start", "end", "width")}
     computed |= {f"{step}.{name}" for step in ("forget", "delete") for name in ("what", "do")}
-    computed |= {"more.forget", "more.delete"}
+    computed |= {"more.forget", "more.delete", "promise.again.much", "advice.again.much"}
     catalogue = set(words_in("en").texts)
     assert catalogue <= said | computed
     assert computed <= catalogue

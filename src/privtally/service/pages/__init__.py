@@ -8,7 +8,7 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException
 
 from privtally.errors import PrivtallyError
-from privtally.service.pages import dashboard, exports, new_survey, rendering, sessions, steps, survey
+from privtally.service.pages import dashboard, exports, invitations, new_survey, rendering, sessions, steps, survey
 from privtally.service.pages.rendering import HEADERS, page
 from privtally.service.pages.setup import AnyRequest, Setup
 from privtally.service.problems import REFUSALS, refuse
@@ -32,12 +32,16 @@ ROUTES = [
     new_survey.advice_part,
     steps.advance_page,
     steps.advance,
+    steps.refresh_page,
+    steps.refresh,
     steps.close_page,
     steps.close,
     steps.forget_page,
     steps.forget,
     steps.delete_page,
     steps.delete,
+    invitations.invitations_page,
+    invitations.invite,
     exports.export,
     exports.certificates,
 ]
@@ -71,7 +75,6 @@ def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
             refuse(request, fault)  # logs the defect
             status = HTTPStatus.INTERNAL_SERVER_ERROR
     known = isinstance(fault, PrivtallyError) and status is not HTTPStatus.NOT_FOUND
-    sentence = str(fault) if known else None
-    response = page(request, "refused.html", status, sentence=sentence)
+    response = page(request, "refused.html", status, fault=fault if known else None)
     response.headers.update(HEADERS)
     return response

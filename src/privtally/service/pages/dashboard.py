@@ -33,7 +33,7 @@ class Standing:
     survey: Survey
     totals: tuple[int, ...]
     hoped: int | None
-    """How many people the open round waits for, if that is known."""
+    """How many people the open phase waits for, if that is known."""
 
     @property
     def learns(self) -> bool:
@@ -45,23 +45,46 @@ class Standing:
             return "closed"
         if not self.learns:
             return "only"
-        return "first" if len(self.survey.plans) == 1 else "later"
+        return "first" if self.survey.plans[-1].learned is None else "later"
+
+    @property
+    def round(self) -> int:
+        return self.survey.plans[-1].round
+
+    @property
+    def rounds(self) -> dict[int, list[int]]:
+        """How many people have answered each phase of each round."""
+        found: dict[int, list[int]] = {}
+        for plan, total in zip(self.survey.plans, self.totals, strict=True):
+            found.setdefault(plan.round, []).append(total)
+        return found
+
+    @property
+    def phases(self) -> list[int]:
+        """How many people have answered each phase of the last round."""
+        return self.rounds[self.round]
 
     @property
     def people(self) -> int:
-        return sum(self.totals)
+        """How many people have answered in the last round."""
+        return sum(self.phases)
 
     @property
     def missing(self) -> int:
-        """How many more people the open round waits for."""
+        """How many more people the open phase waits for."""
         return max((self.hoped or 0) - self.totals[-1], 0)
+
+    @property
+    def may_refresh(self) -> bool:
+        """Whether another round is the next thing to do: not before a phase that learns."""
+        return self.people > 0 and self.state != "first"
 
 
 async def standing(collector: Collector, survey: Survey) -> Standing:
     """Where a survey stands now."""
     people, share = survey.options.people, survey.options.phase1_share
     hoped = people
-    if people is not None and NAMED[survey.plans[0].mechanism].learns and len(survey.plans) == 1:
+    if people is not None and NAMED[survey.plans[0].mechanism].learns and survey.plans[-1].learned is None:
         hoped = round(people * share / (1 - share))
     return Standing(survey, tuple(await operations.totals(collector.store, survey)), hoped)
 

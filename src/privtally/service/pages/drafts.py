@@ -6,14 +6,15 @@ from math import exp
 
 from privtally.bins import BinRange
 from privtally.documents.plan import check_epsilon
-from privtally.errors import CampaignError, SchemaError
 from privtally.names import MAX_PIVOT_GUESS
 from privtally.schema import Attribute, Schema
 from privtally.service.advice import Advice, Advise
 from privtally.service.operations import NewCampaign
-from privtally.store.surveys import Options
+from privtally.service.pages.refusals import PageRefusalError
+from privtally.store.options import Options
 
 MOST_QUESTIONS = 100
+LEAST_LABELS = 2
 SLIDER = (0.5, 6.0)
 """The budgets that the form offers."""
 
@@ -36,13 +37,20 @@ class DraftQuestion:
 
     def attribute(self) -> Attribute:
         """The question as the schema has it; refused where it does not say clearly what may be answered."""
+        if not self.name:
+            raise PageRefusalError("draft.name")
         if self.kind != "numbers":
             lines = (line.strip() for line in self.labels.splitlines())
-            return Attribute(self.name, tuple(line for line in lines if line), optional=self.optional)
+            labels = tuple(line for line in lines if line)
+            if len(labels) < LEAST_LABELS:
+                raise PageRefusalError("draft.few", name=self.name)
+            if len(set(labels)) < len(labels):
+                raise PageRefusalError("draft.same", name=self.name)
+            return Attribute(self.name, labels, optional=self.optional)
         try:
             start, end, width = (_number(text) for text in (self.start, self.end, self.width))
         except ValueError:
-            raise SchemaError(f"question '{self.name}' needs numbers as its least and largest and as a step") from None
+            raise PageRefusalError("draft.range", name=self.name) from None
         decimals = any(isinstance(number, float) for number in (start, end, width))
         bins = BinRange(start, end, width)
         return Attribute(self.name, optional=self.optional, bins=bins, decimals=decimals, clamp=True)
@@ -58,6 +66,9 @@ class Draft:
     epsilon: float = 2.0
     people: int = 1_000
     published: bool = False
+    tokens: bool = False
+    answers: int = 1
+    """How many times one person may answer."""
 
     @classmethod
     def read(cls, form: Mapping[str, str]) -> "Draft":
@@ -73,8 +84,9 @@ class Draft:
             questions.append(DraftQuestion(**text, labels=labels, optional=optional))
         try:
             epsilon, people = float(form.get("epsilon", "2")), int(form.get("people", "1000"))
+            answers = int(form.get("answers", "1"))
         except ValueError:
-            raise CampaignError("the privacy budget and the number of people must be numbers") from None
+            raise PageRefusalError("draft.numbers") from None
         check_epsilon(epsilon)
         return cls(
             title=form.get("title", "").strip(),
@@ -83,6 +95,8 @@ class Draft:
             epsilon=epsilon,
             people=people,
             published="published" in form,
+            tokens="tokens" in form,
+            answers=answers,
         )
 
     def changed(self, step: str) -> "Draft":
@@ -101,7 +115,10 @@ class Draft:
         """The questions that are not blank."""
         asked = [own for own in self.questions if not own.is_blank]
         if not asked:
-            raise SchemaError("a survey needs at least one question with its answers")
+            raise PageRefusalError("draft.nothing")
+        names = [own.name for own in asked]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise PageRefusalError("draft.twice", name=twice[0])
         return Schema(tuple(own.attribute() for own in asked))
 
     def advice(self, advise: Advise) -> Advice:
@@ -110,8 +127,10 @@ class Draft:
 
     def campaign(self) -> NewCampaign:
         """A campaign as it is recommended for these questions and people."""
-        options = Options(published=self.published)
-        return NewCampaign(self.title, self.schema(), self.epsilon, "auto", self.people, options=options)
+        if not self.title:
+            raise PageRefusalError("draft.title")
+        options = Options(published=self.published, tokens=self.tokens, about=self.about)
+        return NewCampaign(self.title, self.schema(), self.epsilon, "auto", self.people, self.answers, options=options)
 
 
 def _number(text: str) -> int | float:

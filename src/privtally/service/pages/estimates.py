@@ -30,7 +30,8 @@ class Estimates:
 
     async def _compute(self, collector: Collector, survey: Survey) -> None:
         try:
-            self._finished[survey.id] = panels_of(await collector.estimate(survey, "pooled"))
+            by_round = survey.plans[-1].round > 1
+            self._finished[survey.id] = panels_of(await collector.estimate(survey, "pooled", by_round=by_round))
         except EstimateError:  # nobody has answered yet
             self._finished.pop(survey.id, None)
         finally:

@@ -11,6 +11,7 @@ from litestar.response import Stream
 from privtally.privacy.certificate import certify
 from privtally.service import exports
 from privtally.service.collector import TheCollector
+from privtally.service.pages.rendering import as_file
 from privtally.service.pages.sessions import require_session
 
 
@@ -24,7 +25,7 @@ async def export(campaign: FromPath[str], name: FromPath[str], collector: TheCol
     if kind == "csv":
         await collector.estimate(survey, "pooled")  # a refusal comes before the first byte
     content = exports.export(collector, survey, kind, "pooled", ids=False)
-    return Stream(content, media_type=exports.MEDIA_TYPES[kind], headers=_as_file(f"{survey.id[:12]}.{kind}"))
+    return Stream(content, media_type=exports.MEDIA_TYPES[kind], headers=as_file(f"{survey.id[:12]}.{kind}"))
 
 
 @get("/c/{campaign:str}/certificates", guards=[require_session])
@@ -33,9 +34,5 @@ async def certificates(campaign: FromPath[str], collector: TheCollector) -> Resp
     survey = await collector.survey(campaign)
     found = [await asyncio.to_thread(certify, plan) for plan in survey.plans]
     content = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
-    headers = _as_file(f"{survey.id[:12]}-certificates.json")
+    headers = as_file(f"{survey.id[:12]}-certificates.json")
     return Response(content, media_type="application/json", headers=headers)
-
-
-def _as_file(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}

@@ -11,13 +11,12 @@ from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.service import operations
 from privtally.service.collector import TheCollector
-from privtally.service.pages.about import check_about, write_about
 from privtally.service.pages.drafts import SAMPLE, SLIDER, Draft
 from privtally.service.pages.promise import promise_of
 from privtally.service.pages.rendering import page, to
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
-from privtally.service.pages.survey import true_words
+from privtally.service.pages.survey import true_words, words_for_all
 from privtally.service.pages.words import words_for
 
 
@@ -34,17 +33,14 @@ async def change_or_create(request: AnyRequest, setup: TheSetup, collector: TheC
     try:
         draft = Draft.read(form)
     except PrivtallyError as refusal:
-        return page(request, "refused.html", HTTPStatus.BAD_REQUEST, sentence=str(refusal))
+        return page(request, "refused.html", HTTPStatus.BAD_REQUEST, fault=refusal)
     step = form.get("do", "create")
     if step != "create":
         return await _form(request, setup, draft.changed(step))
     try:
-        check_about(draft.about)
         survey = await operations.create(collector.store, draft.campaign(), setup.advise)
     except PrivtallyError as refusal:
-        return await _form(request, setup, draft, str(refusal))
-    if draft.about:
-        await collector.store.write(partial(write_about, campaign=survey.id, about=draft.about))
+        return await _form(request, setup, draft, refusal)
     return to(f"/c/{survey.id}")
 
 
@@ -54,11 +50,13 @@ async def advice_part(request: AnyRequest, setup: TheSetup) -> Response[str]:
     try:
         draft = Draft.read({name: str(value) for name, value in (await request.form()).items()})
     except PrivtallyError as refusal:
-        return page(request, "advice.html", fault=str(refusal), draft=Draft(), advice=None)
+        return page(request, "advice.html", fault=refusal, draft=Draft(), advice=None, again="")
     return page(request, "advice.html", **await _meaning(request, setup, draft))
 
 
-async def _form(request: AnyRequest, setup: Setup, draft: Draft, refused: str | None = None) -> Response[str]:
+async def _form(
+    request: AnyRequest, setup: Setup, draft: Draft, refused: PrivtallyError | None = None
+) -> Response[str]:
     return page(
         request,
         "new.html",
@@ -71,18 +69,20 @@ async def _form(request: AnyRequest, setup: Setup, draft: Draft, refused: str | 
 
 async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str, Any]:
     """What a draft would do, or what is missing in it."""
+    words = words_for(request.headers.get("accept-language", ""))
+    again = words_for_all(draft.answers, draft.epsilon, words, "advice.again")
     try:
         advice = await asyncio.to_thread(draft.advice, setup.advise)
-        designing = partial(design, groups=advice.groups, pivots=advice.pivots)
+        designing = partial(design, answers=draft.answers, groups=advice.groups, pivots=advice.pivots)
         plan = await asyncio.to_thread(designing, draft.schema(), draft.epsilon, advice.mechanism)
         promise = await asyncio.to_thread(promise_of, [plan])
     except PrivtallyError as refusal:
-        return {"draft": draft, "advice": None, "fault": str(refusal)}
-    words = words_for(request.headers.get("accept-language", ""))
+        return {"draft": draft, "advice": None, "fault": refusal, "again": again}
     return {
         "draft": draft,
         "advice": advice,
         "fault": None,
+        "again": again,
         "points": words.two_digits(advice.points),
         "true_words": true_words(promise, words),
     }

@@ -6,8 +6,10 @@ from math import ceil
 
 import msgspec
 
+from privtally.collector.estimate.drift import about_changes
 from privtally.documents.estimate import Estimate, Frequencies, Located
 from privtally.schema import NO_ANSWER
+from privtally.service.pages.trends import Trend, trends_of
 
 MOST_ROWS = 24
 """Of a question with more answers, the most frequent ones are shown."""
@@ -58,6 +60,9 @@ class Found:
     panels: Sequence[Panel]
     reports: int
     notes: Sequence[str]
+    trends: Sequence[Trend] = ()
+    round: int = 1
+    """The round whose totals these are: the last one that somebody has answered."""
 
     @property
     def reach(self) -> float:
@@ -65,7 +70,12 @@ class Found:
 
     @property
     def next_reach(self) -> tuple[int, int] | None:
-        """A smaller reach in percentage points, and how many more people it takes if each says as much; None at 1."""
+        """A smaller reach in percentage points, and how many more people it takes if each says as much.
+
+        None at 1, and after several rounds, where that depends on how much the answers have changed.
+        """
+        if self.trends:
+            return None
         points = 100 * self.reach
         smaller = next((own for own in (1, 2, 3, 5, 7, 10, 15, 20, 30)[::-1] if own < 0.9 * points), None)
         if smaller is None:
@@ -94,7 +104,14 @@ def panels_of(estimate: Estimate) -> Found:
                 mean=None if own.mean is msgspec.UNSET else own.mean,
             )
         )
-    return Found(panels, sum(phase.reports for phase in estimate.provenance.phases), estimate.notes)
+    said_here = [] if estimate.changes is msgspec.UNSET else about_changes(estimate.changes)
+    return Found(
+        panels,
+        sum(phase.reports for phase in estimate.provenance.phases),
+        [note for note in estimate.notes if note not in said_here],
+        trends_of(estimate),
+        1 if estimate.rounds is msgspec.UNSET else estimate.rounds[-1].round,
+    )
 
 
 def _rows(found: Frequencies) -> list[Row]:

@@ -14,6 +14,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from privtally.schema import NO_ANSWER
+from privtally.service.pages.refusals import why
 from privtally.service.pages.setup import AnyRequest
 from privtally.service.pages.words import words_for
 
@@ -31,7 +32,7 @@ _NOT_KEPT = {"Cache-Control": "no-store"}
 _ENVIRONMENT = Environment(
     loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-_ENVIRONMENT.filters["sentence"] = lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}."
+_ENVIRONMENT.filters["why"] = why
 _ENVIRONMENT.filters["no_answer"] = lambda label, say: say("survey.not_said") if label == NO_ANSWER else label
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _STATIC = ("style.css", "survey.js", "reports.js", "htmx.min.js", "icon.svg")
@@ -50,6 +51,11 @@ def page(request: AnyRequest, template: str, status: HTTPStatus = HTTPStatus.OK,
 def to(path: str, cookies: list[Cookie] | None = None) -> Redirect:
     """Lead to another page after a form."""
     return Redirect(path, status_code=303, cookies=cookies)
+
+
+def as_file(name: str) -> dict[str, str]:
+    """Headers that make a browser save a response, which no cache keeps."""
+    return {"Content-Disposition": f'attachment; filename="{name}"', **_NOT_KEPT}
 
 
 @get("/static/{name:str}")

@@ -13,6 +13,7 @@ from litestar.enums import MediaType
 from privtally.errors import PrivtallyError
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.pages.logins import end_login, is_open, open_login, this_hour
+from privtally.service.pages.refusals import PageRefusalError
 from privtally.service.pages.rendering import page, to
 from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
 from privtally.service.tokens import is_admin
@@ -24,7 +25,7 @@ class LoginNeededError(PrivtallyError):
     """A page is for the administrator."""
 
 
-class ForeignFormError(PrivtallyError):
+class ForeignFormError(PageRefusalError):
     """A form was sent from a page of somebody else."""
 
 
@@ -40,7 +41,7 @@ async def require_own_form(request: AnyRequest) -> None:
     """Refuse a form from another origin. Browsers name the origin of every form that they post."""
     setup: Setup = request.app.state.pages
     if request.method == "POST" and not setup.is_own(request, request.headers.get("origin", "")):
-        raise ForeignFormError("this form was not sent from a page of this service")
+        raise ForeignFormError("refused.foreign")
 
 
 @get("/login")

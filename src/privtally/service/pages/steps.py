@@ -7,32 +7,36 @@ from typing import Any
 from litestar import Response, get, post
 from litestar.params import FromPath
 
-from privtally.errors import CampaignError, LearningError
+from privtally.errors import LearningError
 from privtally.service import operations
 from privtally.service.collector import TheCollector
-from privtally.service.pages.about import forget_about
+from privtally.service.later import learned, to_learn_from
 from privtally.service.pages.dashboard import standing
 from privtally.service.pages.learned import likenesses
 from privtally.service.pages.promise import promise_of
+from privtally.service.pages.refusals import PageRefusalError
 from privtally.service.pages.rendering import page, to
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest
 from privtally.service.pages.survey import true_words
 from privtally.service.pages.words import words_for
+from privtally.store.surveys import has_its_reports
 
 
 @get("/c/{campaign:str}/advance", guards=[require_session])
 async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
-    """What the next round would be, if it were opened now."""
+    """What the next phase would be, if it were opened now."""
     survey = await collector.survey(campaign)
     if survey.campaign.open_plan is None:
-        raise CampaignError("this survey is closed")
-    phases = await operations.history(collector.store, survey)
+        raise PageRefusalError("refused.closed")
+    phases = to_learn_from(await operations.history(collector.store, survey))
     values: dict[str, Any] = {"survey": survey, "now": await standing(collector, survey), "fault": None}
+    if not phases[-1][1].reports:
+        return page(request, "advance.html", **{**values, "fault": PageRefusalError("advance.nobody")})
     try:
-        plan = await asyncio.to_thread(operations.learned, survey, phases)
+        plan = await asyncio.to_thread(learned, survey, phases)
     except LearningError as refusal:
-        return page(request, "advance.html", **{**values, "fault": str(refusal)}, likenesses=[], before="", after="")
+        return page(request, "advance.html", **{**values, "fault": refusal})
     words = words_for(request.headers.get("accept-language", ""))
     promises = [await asyncio.to_thread(promise_of, [own]) for own in (survey.plans[-1], plan)]
     before, after = (true_words(own, words) for own in promises)
@@ -41,9 +45,29 @@ async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: 
 
 @post("/c/{campaign:str}/advance", guards=[require_session])
 async def advance(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
-    """Open the next round after the plan that the form names; sent again, nothing changes."""
+    """Open the next phase after the plan that the form names; sent again, nothing changes."""
     digest = str((await request.form()).get("plan", ""))
     await operations.advance(collector.store, campaign, digest)
+    return to(f"/c/{campaign}")
+
+
+@get("/c/{campaign:str}/refresh", guards=[require_session])
+async def refresh_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+    """What another round means for those who have answered and for those who have not."""
+    survey = await collector.survey(campaign)
+    now, fault = await standing(collector, survey), None
+    if not now.people:
+        fault = PageRefusalError("refresh.nobody")
+    elif not await collector.store.read(partial(has_its_reports, survey=survey)):
+        fault = PageRefusalError("refresh.deleted")
+    return page(request, "refresh.html", survey=survey, now=now, fault=fault)
+
+
+@post("/c/{campaign:str}/refresh", guards=[require_session])
+async def refresh(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
+    """Open another round after the plan that the form names; sent again, nothing changes."""
+    digest = str((await request.form()).get("plan", ""))
+    await operations.refresh(collector.store, campaign, digest)
     return to(f"/c/{campaign}")
 
 
@@ -85,7 +109,6 @@ async def delete(campaign: FromPath[str], request: AnyRequest, collector: TheCol
     """Delete a closed survey; its title confirms it."""
     await operations.delete(collector.store, campaign, await _title(request))
     collector.forget(campaign)
-    await collector.store.write(partial(forget_about, campaign=campaign))
     return to("/")
 
 

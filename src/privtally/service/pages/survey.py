@@ -2,8 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from functools import partial
-from math import ceil, exp
+from math import ceil, exp, log
 
 from litestar import Response, get
 from litestar.params import FromPath
@@ -12,7 +11,6 @@ from privtally.errors import UnknownCampaignError
 from privtally.schema import Attribute
 from privtally.service import operations
 from privtally.service.collector import TheCollector
-from privtally.service.pages.about import read_about
 from privtally.service.pages.promise import Promise, promise_of
 from privtally.service.pages.rendering import page
 from privtally.service.pages.setup import AnyRequest, TheSetup
@@ -21,6 +19,8 @@ from privtally.service.pages.words import Words, words_for
 MOST_BUTTONS = 12
 """Up to so many answers have a button each; more are searched in a list."""
 QUESTIONS_A_MINUTE = 6
+MOST_SURER = log(1_000_000)
+"""From this budget on, how many times surer somebody can be says nothing any more."""
 WARNINGS = (
     "insecure",
     "forgetful",
@@ -65,15 +65,13 @@ async def survey_page(campaign: FromPath[str], request: AnyRequest, collector: T
         request,
         "survey.html",
         survey=survey,
-        about=await collector.store.read(partial(read_about, campaign=campaign)),
         questions=questions,
         minutes=ceil(len(questions) / QUESTIONS_A_MINUTE),
         promise=promise,
         true_words=true_words(promise, words),
         epsilon=f"{last.epsilon:g}",
         surer=words.at_most(promise.surer),
-        answers=last.answers,
-        surer_in_all=words.at_most(exp(last.total_epsilon)),
+        again=words_for_all(last.answers, last.epsilon, words, "promise.again"),
         digest=last.digest,
         warnings=WARNINGS,
     )
@@ -90,6 +88,15 @@ async def totals_page(
     people = sum(await operations.totals(collector.store, survey))
     found = await setup.estimates.so_far(collector, survey)
     return page(request, "totals.html", survey=survey, people=people, found=found)
+
+
+def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:
+    """How much surer all answers of one person make anybody; empty where one person answers once."""
+    if answers == 1:
+        return ""
+    if answers * epsilon > MOST_SURER:
+        return words.say(f"{key}.much", answers=answers)
+    return words.say(key, answers=answers, surer=words.at_most(exp(answers * epsilon)))
 
 
 def true_words(promise: Promise, words: Words) -> str:
