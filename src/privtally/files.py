@@ -5,7 +5,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -29,13 +29,13 @@ MOST_BYTES, MOST_TABLE_BYTES = 1 << 26, 1 << 30
 """The largest schema, plan, certificate or ledger that is read, and the largest counts or estimate."""
 
 _SIGNATURES = {
-    b"PAR1": "a Parquet file; export it as text",
-    b"ARROW1": "an Arrow file; export it as text",
-    b"\x1f\x8b": "compressed by gzip; decompress it",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; decompress it",
-    b"PK\x03\x04": "a ZIP archive or a spreadsheet; unpack or export it",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    b"PAR1": "a Parquet file; if it is data, let its name end in .parquet",
+    b"ARROW1": "an Arrow file; export it as Parquet or text first",
+    b"\x1f\x8b": "compressed by gzip; if it is data, let its name end in .csv.gz or .ndjson.gz",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; if it is data, let its name end in .csv.zst or .ndjson.zst",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet; unpack or export it first",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8 first",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8 first",
 }
 """How files of other kinds begin, and what to do about them."""
 
@@ -69,7 +69,7 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
             raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
         for signature, kind in _SIGNATURES.items():
             if start.startswith(signature):
-                raise DocumentError(f"{path} seems to be {kind} first")
+                raise DocumentError(f"{path} seems to be {kind}")
         yield file
 
 
@@ -87,12 +87,13 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
     """
     descriptor = standard_descriptor(path)
     try:
-        if descriptor is not None:
-            opened: AbstractContextManager[BinaryIO] = os.fdopen(os.dup(descriptor), "wb")
-        else:
-            opened = path.open("wb") if is_stream(path) else _replacing(path)
-        with opened as file:
-            yield file
+        with ExitStack() as stack:
+            if descriptor is not None:
+                yield stack.enter_context(os.fdopen(os.dup(descriptor), "wb"))
+            elif is_stream(path):
+                yield stack.enter_context(path.open("wb"))
+            else:
+                yield stack.enter_context(stack.enter_context(replacing(path)).open("xb"))
     except OSError as fault:
         raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
 
@@ -117,8 +118,8 @@ def standard_descriptor(path: Path) -> int | None:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A draft beside the plain file that a path leads to, there already or not, which replaces it in the end."""
+def replacing(path: Path) -> Iterator[Path]:
+    """The name of a draft beside the plain file that a path leads to, there already or not, whose place it takes."""
     check_name(path)
     try:
         target = path.resolve()
@@ -128,11 +129,10 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         raise DocumentError(f"cannot write {path}: it is a directory or a device")
     draft = draft_of(target)
     try:
-        with draft.open("xb") as file:
-            with suppress(FileNotFoundError):
-                draft.chmod(stat.S_IMODE(target.stat().st_mode))
-            yield file
-            file.flush()
+        yield draft
+        with suppress(FileNotFoundError):
+            draft.chmod(stat.S_IMODE(target.stat().st_mode))
+        with draft.open("rb") as file:
             os.fsync(file.fileno())
         draft.replace(target)
     finally:

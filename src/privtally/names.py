@@ -37,3 +37,6 @@ RULES_WITH_BOUND: tuple[Rule, ...] = ("robust",)
 
 RULES_LABEL_BY_LABEL: tuple[Rule, ...] = ("published",)
 """The rules of corr-rr for questions whose answers correspond one by one."""
+
+SetAside = Literal["wrong_plan", "invalid_report", "id_conflict"]
+"""Why reports in files are not counted."""

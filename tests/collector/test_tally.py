@@ -32,7 +32,7 @@ def test_reports_and_their_codes_count_the_same(name: str) -> None:
     reports = reports_to(plan)
     tallied = tally(plan, reports)
     assert tallied.counts == count(plan, reports.codes)
-    assert (tallied.repeated, tallied.conflicting) == (0, 0)
+    assert (tallied.repeated, tallied.set_aside) == (0, {})
     assert tallied.counts.reports == len(reports)
     check_counts(plan, tallied.counts)
     assert load_counts(tallied.counts.dump(), plan) == tallied.counts
@@ -48,7 +48,6 @@ def test_counts_are_the_same_whatever_the_batches(name: str, limit: int, monkeyp
     by_halves = count(plan, reports.codes[:2], limit) + count(plan, reports.codes[2:], limit)
     turned = count(plan, reports.codes[::-1], limit)
     distinct, times = np.unique(reports.codes, axis=0, return_counts=True)
-    monkeypatch.setattr(module, "_BATCH", 7)
     monkeypatch.setattr(module, "_CHUNK", 11)
     for other in (
         by_halves,
@@ -93,20 +92,8 @@ def test_the_same_report_again_is_repeated_and_other_codes_under_its_id_conflict
     first, second, *rest = list(reports_to(plan, 20))
     other = with_codes(first, (1 - int(first.codes[0] or 0), first.codes[1]))
     tallied = tally(plan, [first, second, first, other, other, second, *rest, first])
-    assert (tallied.repeated, tallied.conflicting) == (3, 2)
-    assert tallied.counts == tally(plan, [first, second, *rest]).counts
-    # The first report with an id counts, whichever it is.
-    turned = tally(plan, [other, first])
-    assert (turned.repeated, turned.conflicting) == (0, 1)
-    assert turned.counts == tally(plan, [other]).counts
-
-
-def test_repeats_are_found_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_of("smp", (2, 3))
-    reports = list(reports_to(plan, 30))
-    monkeypatch.setattr(module, "_BATCH", 4)
-    tallied = tally(plan, reports + reports)
-    assert (tallied.counts.reports, tallied.repeated, tallied.conflicting) == (30, 30, 0)
+    assert (tallied.repeated, tallied.set_aside) == (1, {"id_conflict": 5})
+    assert tallied.counts == tally(plan, [second, *rest]).counts
 
 
 def test_silence_is_counted_after_the_last_code() -> None:

@@ -56,7 +56,7 @@ def test_reports_are_tallied_as_their_codes_are_counted(case: tuple[Plan, Record
     reports = respond_many(plan, records, seeded(seed))
     found = tally(plan, [*reports, *list(reports)[:3]], limit)
     assert found.counts == count(plan, reports.codes, limit)
-    assert (found.repeated, found.conflicting) == (min(3, len(reports)), 0)
+    assert (found.repeated, found.set_aside) == (min(3, len(reports)), {})
 
 
 @given(plan_and_records(least=1), st.integers(0, 100), limits)

@@ -110,14 +110,14 @@ def test_repeated_ids_count_once() -> None:
     reports = [Report(PLAN.digest, f"{name:032x}", (1, 2)) for name in (1, 2, 1, 3, 3, 3)]
     result = tally(PLAN, reports)
     assert result.counts.reports == 3
-    assert (result.repeated, result.conflicting) == (3, 0)
+    assert (result.repeated, result.set_aside) == (3, {})
 
 
-def test_an_id_with_other_codes_is_told_from_a_repeat_and_the_first_counts() -> None:
-    content = [(1, (1, 2)), (2, (0, 0)), (1, (1, 2)), (1, (0, 2)), (2, (0, 1)), (1, (1, 2))]
+def test_an_id_with_other_codes_is_told_from_a_repeat_and_none_of_its_reports_counts() -> None:
+    content = [(1, (1, 2)), (2, (0, 0)), (1, (1, 2)), (3, (0, 2)), (2, (0, 1)), (1, (1, 2))]
     result = tally(PLAN, [Report(PLAN.digest, f"{name:032x}", codes) for name, codes in content])
-    assert (result.counts.reports, result.repeated, result.conflicting) == (2, 2, 2)
-    assert [tally.tolist() for tally in result.counts.attributes] == [[1, 1], [1, 0, 1]]
+    assert (result.counts.reports, result.repeated, result.set_aside) == (2, 2, {"id_conflict": 2})
+    assert [tally.tolist() for tally in result.counts.attributes] == [[1, 1], [0, 0, 2]]
 
 
 def test_many_reports_are_tallied_in_batches() -> None:

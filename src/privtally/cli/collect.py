@@ -1,19 +1,22 @@
 """privatise, tally: answers -> reports -> counts."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from privtally.cli.console import announce, err, file_size, progress
-from privtally.cli.options import DataArgument, JsonFlag, PlanOption
+from privtally.cli import options
+from privtally.cli.console import announce, err, progress
+from privtally.cli.options import JsonFlag, PlanOption
 
 
 def privatise(
-    data: DataArgument,
+    data: options.ManyDataArgument,
     plan: PlanOption,
-    output: Annotated[Path, Option("--output", "-o", help="Where the reports go, one JSON object a line.")],
+    output: Annotated[
+        Path, Option("--output", "-o", help="Where the reports go: .ndjson, .csv or .parquet; - is NDJSON.")
+    ],
+    codes: options.CodesFlag = False,
     keep_order: Annotated[
         bool,
         Option("--keep-order", help="Keep the rows' order (report 5 is row 5's) instead of sorting by random ids."),
@@ -22,58 +25,76 @@ def privatise(
 ) -> None:
     """Turn every row of answers into a private report, in an order that says nothing about the rows."""
     from privtally.exact.source import Stream
-    from privtally.files import check_output, is_stream, read_plan, write_whole
+    from privtally.files import check_output, read_plan
     from privtally.participant.respond import respond_many
-    from privtally.tables.csv_table import open_table
-    from privtally.tables.sorting import after_the_last, in_order
+    from privtally.tables.answer_files import open_answers
+    from privtally.tables.faults import say_ignored
+    from privtally.tables.gathering import Gathered
+    from privtally.tables.report_output import write_reports
 
-    check_output(output, [data, plan])
+    check_output(output, [*data, plan])
     the_plan = read_plan(plan)
     source = Stream.from_system()
-    written = 0
-    with open_table(data, the_plan.schema) as table:
-        if table.ignored:
-            err.print(table.say_ignored())
-        with progress("Privatising", file_size(data)) as advance, write_whole(output) as file:
-            batches = (respond_many(the_plan, records, source) for records in table.batches(advance))
-            lines: Iterator[bytes] = (line for reports in batches for line in reports.lines())
-            if not keep_order:
-                lines = in_order(lines)
-            elif is_stream(output):  # what went into a pipe cannot be taken back: first every row must fit
-                lines = after_the_last(lines)
-            for line in lines:
-                file.write(line)
-                written += 1
-    facts = {"plan": the_plan.digest, "reports": written, "ignored_columns": table.ignored}
-    announce(output, facts, f"{output}: {written:,} private reports to plan {the_plan.digest[:12]}…", json=json)
+    with (
+        open_answers(data, the_plan.schema, coded=codes) as answers,
+        Gathered(the_plan, keep_order=keep_order) as all_of,
+    ):
+        with progress("Privatising", answers.rows) as advance:
+            for records in answers.batches(advance):
+                all_of.add(respond_many(the_plan, records, source))
+        with err.status("Writing"):
+            write_reports(output, the_plan, all_of)
+    if answers.ignored:
+        err.print(say_ignored([*answers.ignored]))
+    facts = {"plan": the_plan.digest, "reports": all_of.reports, "ignored_columns": [*answers.ignored]}
+    line = f"{output}: {all_of.reports:,} private reports to plan {the_plan.digest[:12]}…"
+    announce(output, facts, line, json=json)
 
 
 def tally(
-    reports: Annotated[list[Path], Argument(metavar="REPORTS.ndjson…", help="Files of reports; - is standard input.")],
+    reports: Annotated[
+        list[Path],
+        Argument(
+            metavar="REPORTS…",
+            help="Files of reports, directories of them or patterns; - is NDJSON from standard input.",
+        ),
+    ],
     plan: PlanOption,
     output: Annotated[Path, Option("--output", "-o", help="Where the counts go.")],
+    trust_ids: Annotated[
+        bool, Option("--trust-ids", help="Count every report without comparing ids: where each is known to stand once.")
+    ] = False,
+    set_aside: Annotated[
+        Path | None,
+        Option("--set-aside", metavar="FILE.csv", help="List the reports that were not counted, with the reason."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
-    from privtally.collector.tally import tally
-    from privtally.errors import ReportError
     from privtally.files import check_output, read_plan, write_bytes
-    from privtally.tables.report_lines import ReportFiles
+    from privtally.tables.report_files import list_set_aside, tally_files
 
     check_output(output, [*reports, plan])
     the_plan = read_plan(plan)
-    with progress("Tallying", sum(map(file_size, reports))) as advance:
-        files = ReportFiles(reports, advance)
-        try:
-            result = tally(the_plan, files)
-        except ReportError as fault:
-            raise ReportError(f"{files.place}: {fault}") from None
+    with progress("Tallying", 0) as advance:
+        result = tally_files(the_plan, reports, trust_ids=trust_ids, advance=advance)
     counts = result.counts
     write_bytes(output, counts.dump())
-    line = f"{counts.reports:,} reports counted, {result.repeated:,} repeated ids left out; kept {counts.detail}"
-    facts = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
-    facts |= {"conflicting": result.conflicting, "kept": counts.detail}
-    announce(output, facts, f"{output}: {line}", json=json)
-    if result.conflicting:
-        why = "which no honest participant sends; the earlier one counts"
-        err.print(f"{result.conflicting:,} reports have the id of an earlier one and other codes, {why}.")
+    facts: dict[str, Any] = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
+    facts |= {"set_aside": dict(result.set_aside), "ids_compared": not trust_ids, "kept": counts.detail}
+    left_out = "ids not compared" if trust_ids else f"{result.repeated:,} repeated ids left out"
+    announce(
+        output, facts, f"{output}: {counts.reports:,} reports counted, {left_out}; kept {counts.detail}", json=json
+    )
+    for reason, many in result.set_aside.items():
+        err.print(f"{many:,} {'report' if many == 1 else 'reports'} set aside: {_REASONS[reason]}.")
+    if set_aside is not None:
+        write_bytes(set_aside, list_set_aside(the_plan, reports))
+        err.print(f"Written: {set_aside}")
+
+
+_REASONS = {
+    "wrong_plan": "they answer another plan",
+    "invalid_report": "they are no reports that this plan can give",
+    "id_conflict": "their id came with different codes, which no honest participant sends",
+}

@@ -1,7 +1,7 @@
 """What commands print with: answers on standard output, everything else on standard error."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -67,21 +67,16 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def file_size(path: Path) -> int:
-    """A file's size for a progress bar; 0 where there is none to tell."""
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
-
-
 def read_answers(path: Path, schema: "Schema") -> "Records":
     """All records of a table; says which of its columns are ignored."""
-    from privtally.tables.csv_table import open_table
+    from privtally.tables.answer_files import open_answers
+    from privtally.tables.faults import say_ignored
 
-    with open_table(path, schema) as table, progress("Reading", file_size(path)) as advance:
-        if table.ignored:
-            err.print(table.say_ignored())
-        return table.read_all(advance)
+    with open_answers([path], schema) as answers, progress("Reading", answers.rows) as advance:
+        records = answers.read_all(advance)
+    if answers.ignored:
+        err.print(say_ignored([*answers.ignored]))
+    return records
 
 
 def write_picture(figure: "Figure", path: Path) -> None:

@@ -22,7 +22,21 @@ from privtally.names import (
 )
 
 DataArgument = Annotated[
-    Path, Argument(metavar="DATA.csv", help="Answers: a header of attribute names, then labels; - for standard input.")
+    Path,
+    Argument(
+        metavar="DATA",
+        help="Answers, a column for each attribute: .csv, .ndjson, .parquet, or - for CSV on standard input.",
+    ),
+]
+ManyDataArgument = Annotated[
+    list[Path],
+    Argument(
+        metavar="DATA…",
+        help="Files of answers, directories of them or patterns, a column for each attribute; - is CSV from a pipe.",
+    ),
+]
+CodesFlag = Annotated[
+    bool, Option("--codes", help="The data has codes 0, 1, 2 … instead of labels, in the labels' order.")
 ]
 GroupsOption = Annotated[
     str | None,

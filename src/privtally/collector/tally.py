@@ -1,6 +1,6 @@
 """tally: reports -> Counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -12,44 +12,40 @@ from privtally.documents.report import Report, check_report
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports, add_up, distinct, kept_pairs
 from privtally.errors import CountsError
 from privtally.exact.arrays import Codes, Integers
+from privtally.names import SetAside
 
-_BATCH, _CHUNK = 1 << 16, 1 << 18
+_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
 class Tallied:
-    """Counts, and how many reports were left out because their id had been seen before.
+    """Counts, and how many reports were not counted.
 
-    Of `repeated` reports the codes were the same as before; of `conflicting` ones they were different, which no honest
-    participant sends: the first report with an id counts.
+    `repeated` reports were equal to a counted one with the same id. Others were `set_aside`, by reason: all reports
+    with an id that came with different codes are, since no honest participant sends those.
     """
 
     counts: Counts
     repeated: int
-    conflicting: int
+    set_aside: Mapping[SetAside, int]
 
 
 def tally(plan: Plan, reports: Iterable[Report], limit: int = SUB_REPORT_LIMIT) -> Tallied:
     """The counts of reports to one plan; each report id counts once."""
-    seen: dict[bytes, int] = {}
-    repeated = conflicting = 0
-    total = nothing(plan, limit)
-    batch: list[list[int]] = []
+    times: dict[bytes, int] = {}
+    content: dict[bytes, list[int]] = {}
+    conflicting: set[bytes] = set()
     for report in reports:
-        codes = check_report(plan, report)
-        name, content = bytes.fromhex(report.id), hash(tuple(codes))
-        if name in seen:
-            repeated += seen[name] == content
-            conflicting += seen[name] != content
-            continue
-        seen[name] = content
-        batch.append(codes)
-        if len(batch) == _BATCH:
-            total += count(plan, np.array(batch, dtype=np.uint32), limit)
-            batch.clear()
-    if batch:
-        total += count(plan, np.array(batch, dtype=np.uint32), limit)
-    return Tallied(total, repeated, conflicting)
+        codes, name = check_report(plan, report), bytes.fromhex(report.id)
+        times[name] = times.get(name, 0) + 1
+        if content.setdefault(name, codes) != codes:
+            conflicting.add(name)
+    for name in conflicting:
+        del content[name]
+    aside = sum(times[name] for name in conflicting)
+    repeated = sum(times.values()) - aside - len(content)
+    codes_once = np.array(list(content.values()), dtype=np.uint32).reshape(-1, plan.sampler.width)
+    return Tallied(count(plan, codes_once, limit), repeated, {"id_conflict": aside} if aside else {})
 
 
 def count(plan: Plan, codes: Codes, limit: int = SUB_REPORT_LIMIT) -> Counts:

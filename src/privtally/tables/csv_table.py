@@ -13,14 +13,13 @@ import numpy as np
 from privtally.errors import DocumentError, RecordError
 from privtally.files import Advance, open_binary, position, silently
 from privtally.schema import Records, Schema, code_type, normal
+from privtally.tables.faults import Faults, quoted
+from privtally.tables.spelling import Spelling, spelling
 
 _BATCH = 1 << 13
 
 MOST_LINE_BYTES = 1 << 26
 """No line and no field is longer; a file without line ends is refused instead of read to its end."""
-
-MOST_NAMED, MOST_LETTERS = 10, 40
-"""How many bad rows or columns a message names, and how much of a column's name it quotes."""
 
 
 @dataclass(frozen=True)
@@ -32,40 +31,32 @@ class CsvTable:
 
     path: Path
     schema: Schema
+    spellings: tuple[Spelling, ...]
     width: int
     positions: tuple[int, ...]
     ignored: tuple[str, ...]
     file: BinaryIO
     rows: Iterator[tuple[int, list[str]]]
 
-    def say_ignored(self) -> str:
-        """A sentence about the ignored columns."""
-        columns, them = ("column", "it") if len(self.ignored) == 1 else ("columns", "them")
-        return f"Ignored {columns} {_names(self.ignored)}: the schema does not name {them}."
-
     def batches(self, advance: Advance = silently) -> Iterator[Records]:
         """The records, some ten thousand at a time; `advance` hears how many bytes have been read.
 
         After a row that does not fit, no more records come, but every row is checked before the table is refused.
         """
-        first: list[str] = []
-        rows = bad = 0
+        faults, rows = Faults(str(self.path)), 0
         while batch := list(islice(self._answers(), _BATCH)):
             rows += len(batch)
             records = self._records([row for _, row in batch])
             if records is None:
-                faults = [(number, fault) for number, row in batch if (fault := self._fault(row))]
-                first += [f"line {number}: {fault}" for number, fault in faults[: MOST_NAMED - len(first)]]
-                bad += len(faults)
-            elif not bad:
+                for number, row in batch:
+                    if fault := self._fault(row):
+                        faults.add(f"line {number}", fault)
+            elif not faults.many:
                 yield records
             advance(position(self.file))
         if not rows:
             raise RecordError(f"{self.path} has a header but no rows")
-        if bad:
-            more = f"; and {bad - len(first):,} more" if bad > len(first) else ""
-            said = "1 row does" if bad == 1 else f"{bad:,} rows do"
-            raise RecordError(f"{self.path}, {'; '.join(first)}{more} ({said} not fit the schema)")
+        faults.refuse()
 
     def read_all(self, advance: Advance = silently) -> Records:
         """All records at once."""
@@ -80,9 +71,9 @@ class CsvTable:
         if any(len(row) != self.width for row in rows):
             return None
         codes = np.empty((len(rows), len(self.positions)), dtype=code_type(self.schema.sizes))
-        for own, (attribute, place) in enumerate(zip(self.schema.attributes, self.positions, strict=True)):
+        for own, (code_of, place) in enumerate(zip(self.spellings, self.positions, strict=True)):
             try:
-                codes[:, own] = [attribute.code_of[row[place]] for row in rows]
+                codes[:, own] = [code_of[row[place]] for row in rows]
             except RecordError:
                 return None
         return Records(self.schema, codes)
@@ -92,15 +83,16 @@ class CsvTable:
         if len(row) != self.width:
             return RecordError(f"{len(row):,} fields where the header has {self.width:,}")
         try:
-            self.schema.codes_of([row[place] for place in self.positions])
+            for code_of, place in zip(self.spellings, self.positions, strict=True):
+                code_of[row[place]]
         except RecordError as fault:
             return fault
         return None
 
 
 @contextmanager
-def open_table(path: Path, schema: Schema) -> Iterator[CsvTable]:
-    """Open a CSV file and fit its header to a schema."""
+def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[CsvTable]:
+    """Open a CSV file and fit its header to a schema; with `coded` it has codes where others have labels."""
     with open_binary(path) as file:
         lines = _lines(file, path)
         first = next(lines, None)
@@ -111,12 +103,14 @@ def open_table(path: Path, schema: Schema) -> Iterator[CsvTable]:
         header = [normal(name) for name in next(rows)[1]]
         missing = [name for name in schema.names if name not in set(header)]
         if missing:
-            raise RecordError(f"{path} has no column {_names(missing)}; its header must name it")
+            raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
         twice = [name for name in schema.names if header.count(name) > 1]
         if twice:
             raise RecordError(f"{path} has the column {twice[0]!r} twice")
         ignored = tuple(name for name in header if name not in set(schema.names))
-        yield CsvTable(path, schema, len(header), tuple(map(header.index, schema.names)), ignored, file, rows)
+        spellings = tuple(spelling(attribute, coded=coded) for attribute in schema.attributes)
+        positions = tuple(map(header.index, schema.names))
+        yield CsvTable(path, schema, spellings, len(header), positions, ignored, file, rows)
 
 
 def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
@@ -158,10 +152,3 @@ def _decoded(raw: bytes) -> str | None:
         return raw.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _names(names: Sequence[str]) -> str:
-    """Columns' names for a message, which a table of thousands must not flood."""
-    shown = [repr(name if len(name) <= MOST_LETTERS else name[:MOST_LETTERS] + "…") for name in names[:MOST_NAMED]]
-    rest = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")

@@ -1,41 +1,46 @@
-"""Reports in files, one JSON object a line."""
+"""Reports in files, one JSON object a line, read with care: whatever is a report is written again as we write it."""
 
 import codecs
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import gzip
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO, BinaryIO
 
-from privtally.documents.report import Report, load_report
-from privtally.errors import ReportError
-from privtally.files import Advance, open_binary, position, silently
+from privtally.documents.report import load_report
+from privtally.errors import DocumentError, ReportError
+from privtally.files import open_binary
+from privtally.tables.paths import Packing
 
 MOST_LINE_BYTES = 1 << 24
 """No report is longer; a file without line ends is refused instead of read to its end."""
 
 
-@dataclass
-class ReportFiles:
-    """The reports of NDJSON files, one by one; `place` says where the last one stood."""
+def canonical_copy(path: Path, packing: Packing, output: IO[bytes]) -> None:
+    """Write the reports of a file, each as `Report.dump` does; a line that holds none becomes `invalid`."""
+    if packing == "zstd":
+        raise DocumentError(f"{path} has lines that are not written as usual; decompress it, then they can be read")
+    with ExitStack() as stack:
+        file: BinaryIO
+        if packing == "gzip":
+            file = stack.enter_context(gzip.open(path, "rb"))  # type: ignore[assignment]  # it reads as one
+        else:
+            file = stack.enter_context(open_binary(path))
+        try:
+            output.writelines(line + b"\n" for line in _canonical(file, path))
+        except (EOFError, gzip.BadGzipFile):
+            raise DocumentError(
+                f"{path} cannot be read as lines of JSON compressed by gzip; is it cut short?"
+            ) from None
 
-    paths: Sequence[Path]
-    advance: Advance = silently
-    place: str = ""
 
-    def __iter__(self) -> Iterator[Report]:
-        done = 0
-        for path in self.paths:
-            with open_binary(path) as file:
-                empty = True
-                for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
-                    self.place = f"{path}, line {number}"
-                    if len(line) == MOST_LINE_BYTES:
-                        raise ReportError(f"the line is longer than {MOST_LINE_BYTES >> 20} MiB; this is no report")
-                    if line.strip():
-                        empty = False
-                        yield load_report(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
-                    if number % 10_000 == 0:
-                        self.advance(done + position(file))
-                if empty:
-                    self.place = str(path)
-                    raise ReportError("the file has no reports in it")
-                done += position(file)
+def _canonical(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
+        if len(line) == MOST_LINE_BYTES:
+            most = MOST_LINE_BYTES >> 20
+            raise ReportError(f"{path}, line {number}: the line is longer than {most} MiB; this is no report")
+        if line.strip():
+            try:
+                yield load_report(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).dump()
+            except ReportError:
+                yield b"invalid"

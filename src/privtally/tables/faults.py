@@ -1,0 +1,44 @@
+"""What is said about rows and columns that do not fit: where they stand, how many there are, and nothing they hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from privtally.errors import RecordError
+
+MOST_NAMED, MOST_LETTERS = 10, 40
+"""How many bad rows or columns a message names, and how much of a column's name it quotes."""
+
+
+@dataclass
+class Faults:
+    """The rows of a table that do not fit; the first ones are named, the others counted."""
+
+    where: str
+    many: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, place: str, fault: RecordError) -> None:
+        """Note a row that does not fit."""
+        self.many += 1
+        if len(self.first) < MOST_NAMED:
+            self.first.append(f"{place}: {fault}")
+
+    def refuse(self) -> None:
+        """Refuse the table if there was one."""
+        if self.many:
+            more = f"; and {self.many - len(self.first):,} more" if self.many > len(self.first) else ""
+            said = "1 row does" if self.many == 1 else f"{self.many:,} rows do"
+            raise RecordError(f"{self.where}, {'; '.join(self.first)}{more} ({said} not fit the schema)")
+
+
+def say_ignored(columns: Sequence[str]) -> str:
+    """A sentence about columns that are not read."""
+    what, them = ("column", "it") if len(columns) == 1 else ("columns", "them")
+    return f"Ignored {what} {quoted(columns)}: the schema does not name {them}."
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Columns' names for a message, which a table of thousands must not flood."""
+    shown = [repr(name if len(name) <= MOST_LETTERS else name[:MOST_LETTERS] + "…") for name in names[:MOST_NAMED]]
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")

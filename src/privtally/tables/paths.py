@@ -1,0 +1,65 @@
+"""Which files are meant, and of what kind each is: by their names, and nothing is guessed from what is in them."""
+
+from collections.abc import Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from privtally.errors import DocumentError
+from privtally.files import STANDARD
+
+Kind = Literal["csv", "ndjson", "parquet"]
+Packing = Literal["none", "gzip", "zstd"]
+
+_KINDS: dict[str, Kind] = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet"}
+_PACKINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
+
+
+class Format(NamedTuple):
+    """What a file holds, and how it is compressed."""
+
+    kind: Kind
+    packing: Packing = "none"
+
+
+def format_of(path: Path) -> Format | None:
+    """The format that a file's name states: `.csv`, `.ndjson`, `.jsonl` (each also `.gz` or `.zst`), `.parquet`."""
+    *_, kind, packing = ["", "", *(suffix.lower() for suffix in path.suffixes)]
+    if packing in _PACKINGS and _KINDS.get(kind, "parquet") != "parquet":
+        return Format(_KINDS[kind], _PACKINGS[packing])
+    return Format(_KINDS[packing]) if packing in _KINDS else None
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a path leads to a plain file, which can be read more than once; a pipe cannot."""
+    return path != STANDARD and path.is_file()
+
+
+def every_file(paths: Sequence[Path]) -> list[Path]:
+    """The files that are named, that patterns match, and that directories hold at any depth, in the names' order."""
+    found = [file for path in paths for file in _files(path)]
+    twice = next((file for place, file in enumerate(found) if file in found[:place] and file != STANDARD), None)
+    if twice is not None:
+        raise DocumentError(f"{twice} is named twice; name every file once")
+    return found
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        inside = sorted(file for file in path.rglob("*") if format_of(file) and not _hidden(file.relative_to(path)))
+        if not inside:
+            raise DocumentError(f"{path} has no file whose name ends in {', '.join(_KINDS)}, .gz or .zst")
+        yield from inside
+    elif has_magic(str(path)) and not path.exists():
+        matching = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207  # a pattern may begin anywhere
+        if not matching:
+            raise DocumentError(f"no file matches {path}")
+        for one in matching:
+            yield from _files(one)
+    else:
+        yield path
+
+
+def _hidden(path: Path) -> bool:
+    """Whether a file is none of the data: drafts, markers and logs, by the custom of lakes."""
+    return any(part.startswith((".", "_")) for part in path.parts)

@@ -1,0 +1,96 @@
+"""Reports into a file, of the kind that its name states: NDJSON, CSV or Parquet, plain or compressed.
+
+    NDJSON     the line of JSON that a participant sends
+    CSV        plan, id and one column of codes for each attribute: q1, q2 …
+    Parquet    id (16 bytes) and the same columns of small integers; the plan's digest once, in the file's metadata
+
+An attribute that was not asked is null, and empty in CSV.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from privtally.documents.plan import Plan
+from privtally.errors import DocumentError
+from privtally.files import is_stream, replacing, write_whole
+from privtally.schema import code_type
+from privtally.tables import arrow
+from privtally.tables.database import engine, text
+from privtally.tables.gathering import Gathered
+from privtally.tables.paths import Format, format_of
+
+FORMAT = "privtally.reports/1"
+"""What a Parquet file of reports says of itself."""
+
+
+def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
+    """Write gathered reports, whole or not at all; a name that states no format means NDJSON."""
+    known = (None if is_stream(path) else format_of(path)) or Format("ndjson")
+    if not is_stream(path):
+        with replacing(path) as draft:
+            _copy(draft, plan, gathered, known)
+        return
+    with tempfile.TemporaryDirectory(prefix="privtally-") as directory:
+        made = Path(directory, "reports")
+        _copy(made, plan, gathered, known)
+        with made.open("rb") as content, write_whole(path) as file:
+            shutil.copyfileobj(content, file)
+
+
+def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
+    select, options = _FORMS[known.kind](plan)
+    if known.kind != "parquet":
+        options += f", COMPRESSION '{known.packing}'"
+    with engine() as connection, arrow.registered(connection, "gathered", _stream(plan, gathered)):
+        try:
+            connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(path)} ({options})")
+        except duckdb.IOException:
+            raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
+
+
+def _stream(plan: Plan, gathered: Gathered) -> arrow.Stream:
+    kind = code_type(plan.sampler.outputs)
+    columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
+
+    def make() -> Iterator[Mapping[str, arrow.Column]]:
+        for reports in gathered.batches():
+            yield {"id": reports.ids, **dict(zip(columns, reports.codes.T, strict=True))}
+
+    return arrow.Stream({"id": np.empty((0, 16), dtype=np.uint8), **columns}, make)
+
+
+def code_columns(plan: Plan) -> list[str]:
+    """The names of the columns of codes."""
+    return [f"q{number}" for number in range(1, plan.sampler.width + 1)]
+
+
+def _codes(plan: Plan) -> list[str]:
+    """An expression for each attribute's code, null where it was not asked."""
+    pairs = zip(code_columns(plan), plan.sampler.silences, strict=True)
+    return [column if silence is None else f"nullif({column}, {silence})" for column, silence in pairs]
+
+
+def _parquet(plan: Plan) -> tuple[str, str]:
+    named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
+    facts = f"KV_METADATA {{format: {text(FORMAT)}, plan: {text(plan.digest)}}}"
+    return ", ".join(["id", *named]), f"FORMAT parquet, COMPRESSION snappy, {facts}"
+
+
+def _csv(plan: Plan) -> tuple[str, str]:
+    named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
+    return ", ".join([f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named]), "FORMAT csv, HEADER true"
+
+
+def _ndjson(plan: Plan) -> tuple[str, str]:
+    start = f'{{"format":"privtally.report/1","plan":"{plan.digest}","id":"'
+    codes = " || ',' || ".join(f"coalesce(CAST({code} AS VARCHAR), 'null')" for code in _codes(plan))
+    line = f"{text(start)} || lower(hex(id)) || '\",\"codes\":[' || {codes} || ']}}'"
+    return line, "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'"
+
+
+_FORMS = {"parquet": _parquet, "csv": _csv, "ndjson": _ndjson}
