@@ -78,7 +78,7 @@ def _codes(plan: Plan) -> list[str]:
 def _parquet(plan: Plan) -> tuple[str, str]:
     named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
     facts = f"KV_METADATA {{format: {text(FORMAT)}, plan: {text(plan.digest)}}}"
-    return ", ".join(["id", *named]), f"FORMAT parquet, COMPRESSION snappy, {facts}"
+    return ", ".join(["id", *named]), f"FORMAT parquet, PARQUET_VERSION v2, COMPRESSION snappy, {facts}"
 
 
 def _csv(plan: Plan) -> tuple[str, str]:
