@@ -10,6 +10,7 @@ from litestar.params import FromPath
 
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import ReportError
+from privtally.service.bodies import read_body
 from privtally.service.collector import TheCollector
 from privtally.service.describing import MANY, ONE, TakesReports, refusals
 from privtally.service.problems import ProblemError
@@ -91,13 +92,7 @@ def _with_token(survey: Survey, phase: int, report: StoredReport, token: str | N
 
 async def _lines(request: Request[Any, Any, Any]) -> list[bytes]:
     """The reports of a request, each as its bytes."""
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "compressed", "Send reports without compressing them.")
-    kind = request.content_type[0]
-    if kind not in (ONE, MANY):
-        detail = f"Send one report as {ONE} or several as {MANY}."
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", detail)
-    body = await request.body()
+    kind, body = await read_body(request, ONE, MANY)
     lines = [body] if kind == ONE else [line for line in body.splitlines() if line.strip()]
     if len(lines) > MOST_REPORTS:
         detail = f"Send at most {MOST_REPORTS:,} reports at a time."
