@@ -18,6 +18,7 @@ from privtally.service.describing import (
     ADMIN,
     NOT_CHANGED,
     ONE,
+    TOKEN_HEADER,
     Advance,
     TakesAdvance,
     TakesCampaign,
@@ -27,7 +28,6 @@ from privtally.service.describing import (
 )
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import ProblemError
-from privtally.service.receiving import TOKEN_HEADER
 from privtally.service.tokens import phase_of
 from privtally.service.views import CampaignView, view
 from privtally.store.surveys import every

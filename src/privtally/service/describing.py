@@ -10,7 +10,9 @@ from litestar.openapi.spec import (
     Components,
     OpenAPIMediaType,
     OpenAPIResponse,
+    OpenAPIType,
     Operation,
+    Parameter,
     RequestBody,
     Schema,
     SecurityScheme,
@@ -22,6 +24,7 @@ from privtally.service.operations import NewCampaign
 from privtally.service.problems import MEDIA_TYPE, Problem
 
 ONE, MANY = "application/json", "application/x-ndjson"
+TOKEN_HEADER = "privtally-token"  # noqa: S105  # the name of a header
 ADMIN: list[dict[str, list[str]]] = [{"admin": []}]
 EVERYBODY_OR_ADMIN: list[dict[str, list[str]]] = [{}, *ADMIN]
 COMPONENTS = Components(
@@ -89,6 +92,8 @@ class TakesReports(Operation):
 
     def __post_init__(self) -> None:
         self.request_body = _body(Report, many=True)
+        token = Parameter(name=TOKEN_HEADER, param_in="header", schema=Schema(type=OpenAPIType.STRING))
+        self.parameters = [*(self.parameters or []), token]
 
 
 @dataclass

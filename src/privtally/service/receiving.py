@@ -12,7 +12,7 @@ from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import ReportError
 from privtally.service.bodies import read_body
 from privtally.service.collector import TheCollector
-from privtally.service.describing import MANY, ONE, TakesReports, refusals
+from privtally.service.describing import MANY, ONE, TOKEN_HEADER, TakesReports, refusals
 from privtally.service.problems import ProblemError
 from privtally.service.tokens import hashed, phase_of
 from privtally.store.accept import Arrival, Outcome, Refusal
@@ -21,7 +21,6 @@ from privtally.store.session import StoredReport
 from privtally.store.surveys import Survey
 
 MOST_REPORTS = 1_000
-TOKEN_HEADER = "privtally-token"  # noqa: S105  # the name of a header
 
 
 class Refused(msgspec.Struct, frozen=True):
