@@ -11,6 +11,7 @@ from schemathesis.core.parameters import ParameterLocation
 
 from tests.service.site import Site, reports_to, schema_document
 
+AnyCase = Case[Any]
 UNKNOWN = "0" * 64
 SIZES = (3, 3)
 
@@ -27,7 +28,7 @@ class Targets:
             self.campaigns[operation] = self._made()
         return self.campaigns[operation]
 
-    def heed(self, case: Case, status: int) -> None:
+    def heed(self, case: AnyCase, status: int) -> None:
         """Put a closed campaign in the place of one that was deleted."""
         if case.method == "DELETE" and status == HTTPStatus.NO_CONTENT:
             own = self.of(case.operation.label)
@@ -52,7 +53,7 @@ class Targets:
         return campaign
 
 
-def aim(case: Case, targets: Targets) -> Case:
+def aim(case: AnyCase, targets: Targets) -> AnyCase:
     """Change a made-up request, by a hash of itself, so that it asks for something that is there."""
     chosen = zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode())
     if as_described(case, ParameterLocation.PATH) and case.path_parameters:
@@ -65,14 +66,14 @@ def aim(case: Case, targets: Targets) -> Case:
     return case
 
 
-def as_described(case: Case, part: ParameterLocation) -> bool:
+def as_described(case: AnyCase, part: ParameterLocation) -> bool:
     """Whether a part of the request is as the document says."""
     assert case.meta is not None
     found = case.meta.components.get(part)
     return found is None or found.mode is GenerationMode.POSITIVE
 
 
-def _aimed_body(case: Case, chosen: int) -> Any:
+def _aimed_body(case: AnyCase, chosen: int) -> Any:
     """A body that is right but for one field that was made up."""
     campaign = case.path_parameters.get("campaign", UNKNOWN)
     report = {"format": "privtally.report/1", "plan": campaign, "id": f"{chosen:032x}", "codes": [0, chosen % 3]}
@@ -87,6 +88,8 @@ def _aimed_body(case: Case, chosen: int) -> Any:
         right = {"plan": campaign}
     else:
         right = {"title": "Sleep", "schema": schema_document(SIZES), "epsilon": 2.0, "mechanism": "corr-rr"}
+        if chosen & 64:
+            right |= {"mechanism": "auto", "people": 1 + chosen % 10_000}
     names = [None, *case.body]
     made_up = names[chosen // 4 % len(names)]
     return right if made_up is None else {**right, made_up: case.body[made_up]}

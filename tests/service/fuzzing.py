@@ -8,11 +8,11 @@ from itertools import chain
 from typing import Any
 
 import schemathesis
-from schemathesis import Case, Response
+from schemathesis import Response
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 
-from tests.service.aiming import Targets, aim
+from tests.service.aiming import AnyCase, Targets, aim
 from tests.service.site import NDJSON, Site
 
 REPORTS = "POST /v1/campaigns/{campaign}/reports"
@@ -91,11 +91,11 @@ def fuzz(site: Site, examples: int, headers: dict[str, str], paths: str = OWN) -
     targets, found = Targets(site), Found()
 
     @schema.hook
-    def map_case(_: Any, case: Case) -> Case:
+    def map_case(_: Any, case: AnyCase) -> AnyCase:
         return aim(case, targets)
 
     @schema.hook
-    def after_call(_: Any, case: Case, response: Response) -> None:
+    def after_call(_: Any, case: AnyCase, response: Response) -> None:
         targets.heed(case, response.status_code)
 
     for event in from_schema(schema).execute():

@@ -176,4 +176,9 @@ async def _body(request: Request[Any, Any, Any], kind: type[Any]) -> Any:
     """A strict JSON body: no unknown or repeated field, and nothing that only looks like a number."""
     _, content = await read_body(request, ONE)
     document = wire.decode_object(content, RequestError, "the request")
-    return wire.refusing(lambda: msgspec.convert(document, kind, strict=True), kind, RequestError, "the request")
+
+    def read() -> Any:
+        msgspec.json.encode(document)  # fails if a text holds half a character, which no answer could quote
+        return msgspec.convert(document, kind, strict=True)
+
+    return wire.refusing(read, kind, RequestError, "the request")
