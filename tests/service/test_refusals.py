@@ -142,7 +142,6 @@ def test_unknown_places_and_methods_are_problems_too(site: Site, campaign: str) 
         {"title": "x" * 201},
         {"title": "line\nbreak"},
         {"title": 5},
-        {"mechanism": "auto", "people": 10**15},
         {"epsilon": "2"},
         {"epsilon": 0},
         {"epsilon": True},
