@@ -30,9 +30,10 @@ class Targets:
 
     def heed(self, case: AnyCase, status: int) -> None:
         """Put a closed campaign in the place of one that was deleted."""
-        if case.method == "DELETE" and status == HTTPStatus.NO_CONTENT:
-            own = self.of(case.operation.label)
-            own[own.index(case.path_parameters["campaign"])] = self._closed()
+        own = self.campaigns.get(case.operation.label, [])
+        campaign = (case.path_parameters or {}).get("campaign")
+        if case.method == "DELETE" and status == HTTPStatus.NO_CONTENT and campaign in own:
+            own[own.index(campaign)] = self._closed()
 
     def _made(self) -> list[str]:
         empty, answered, advanced = (self._open() for _ in range(3))
