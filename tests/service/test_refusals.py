@@ -1,5 +1,6 @@
 """What is refused, with its reason, and stores nothing."""
 
+import asyncio
 import gzip
 import json
 from typing import Any
@@ -25,6 +26,7 @@ JSON = "application/json"
         ({"codes": []}, "invalid_report"),
         ({"id": "AB" * 16}, "invalid_report"),
         ({"id": 7}, "invalid_report"),
+        ({"id": "\ud800" * 32}, "invalid_report"),
         ({"plan": "0" * 63}, "invalid_report"),
         ({"plan": "0" * 64}, "wrong_plan"),
         ({"format": "privtally.report/2"}, "invalid_report"),
@@ -41,6 +43,7 @@ def test_reports_that_do_not_fit_are_refused(site: Site, campaign: str, changes:
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"a":' * 50_000])
 def test_what_is_no_report_is_refused(site: Site, campaign: str, body: bytes) -> None:
     assert site.post(campaign, body, JSON) == receipt(refused=[(0, "invalid_report")])
+    assert site.counters(campaign) == [0]
 
 
 def test_in_a_batch_each_line_stands_for_itself(site: Site, campaign: str) -> None:
@@ -60,6 +63,15 @@ def test_in_a_batch_each_line_stands_for_itself(site: Site, campaign: str) -> No
     assert site.counters(campaign) == [2]
 
 
+def test_a_closed_campaign_takes_nothing_new(site: Site, campaign: str) -> None:
+    before, after = reports_to(site.plan(campaign), 2)
+    site.send(campaign, before)
+    site.close(campaign)
+    assert site.send(campaign, before, after) == receipt(repeated=1, refused=[(1, "phase_closed")])
+    assert site.counters(campaign) == [1]
+    assert site.ok(site.client.get(f"/v1/campaigns/{campaign}/plan"), 409) == "campaign-closed"
+
+
 def test_reports_of_another_campaign_are_refused(site: Site, campaign: str) -> None:
     other = site.create()["id"]
     assert site.send(other, *reports_to(site.plan(campaign), 1)) == receipt(refused=[(0, "wrong_plan")])
@@ -70,9 +82,10 @@ def test_bodies_of_other_kinds_and_sizes_are_refused(site: Site, campaign: str) 
     line = report.dump()
     assert site.post(campaign, line, "text/plain", 415) == "wrong-media-type"
     bomb = gzip.compress(line + b" " * 50_000_000)
-    assert site.post(campaign, bomb, JSON, 415, **{"Content-Encoding": "gzip"}) == "compressed"
+    for kind in ("gzip", "GZIP", "gzip, gzip", "br", "deflate"):
+        assert site.post(campaign, bomb, JSON, 415, **{"Content-Encoding": kind}) == "compressed"
     assert site.post(campaign, (line + b"\n") * 1_001, NDJSON, 413) == "too-many-reports"
-    assert site.post(campaign, line + b" " * (1 << 23), JSON, 413)
+    assert site.post(campaign, line + b" " * (1 << 23), JSON, 413) == "request-entity-too-large"
     assert site.counters(campaign) == [0]
 
 
@@ -149,12 +162,81 @@ def test_campaigns_that_cannot_be_are_refused(site: Site, changes: dict[str, Any
     assert site.ok(site.client.get("/v1/campaigns", headers=site.admin)) == []
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": "half a character \ud800"},
+        {"groups": [["\ud800", "q1"]]},
+        {"\ud800": 1},
+        {"epsilon": float("nan")},
+        {"options": {"phase1_share": float("inf")}},
+    ],
+)
+def test_what_json_cannot_say_is_refused(site: Site, changes: dict[str, Any]) -> None:
+    body = {"title": "Sleep", "schema": schema_document(), "epsilon": 2.0, "mechanism": "smp", **changes}
+    headers = {**site.admin, "Content-Type": JSON}
+    assert site.ok(site.client.post("/v1/campaigns", content=json.dumps(body), headers=headers), 400)
+    assert site.ok(site.client.get("/v1/campaigns", headers=site.admin)) == []
+
+
 def test_requests_of_an_administrator_are_strict(site: Site, campaign: str) -> None:
     address = f"/v1/campaigns/{campaign}/advance"
     for body in ("{}", '{"plan": 1}', '{"plan": "a", "plan": "b"}', "[]", "{", '{"plan": "a", "x": 1}'):
         answer = site.client.post(address, content=body, headers={**site.admin, "Content-Type": JSON})
         assert site.ok(answer, 400) == "invalid-request"
     assert site.ok(site.client.post(address, content="{}", headers=site.admin), 415)
+
+
+@pytest.mark.parametrize("path", ["", "/{campaign}/advance"])
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "name"),
+    [
+        (b"{}", {"Content-Type": "text/plain"}, 415, "wrong-media-type"),
+        (b"{}", {"Content-Type": NDJSON}, 415, "wrong-media-type"),
+        (gzip.compress(b" " * 50_000_000), {"Content-Encoding": "gzip"}, 415, "compressed"),
+        (b" " * (1 << 23) + b"{}", {}, 413, "request-entity-too-large"),
+        (b"[" * 1_000_000, {}, 400, "invalid-request"),
+        (b'{"plan":' * 500_000, {}, 400, "invalid-request"),
+        (b'{"plan": "\\ud800"}', {}, 400, "invalid-request"),
+        (b'{"plan": ' + b"9" * 100_000 + b"}", {}, 400, "invalid-request"),
+    ],
+)
+def test_bodies_of_an_administrator_have_limits_too(
+    site: Site, campaign: str, path: str, body: bytes, headers: dict[str, str], status: int, name: str
+) -> None:
+    address = f"/v1/campaigns{path}".replace("{campaign}", campaign)
+    answer = site.client.post(address, content=body, headers={**site.admin, "Content-Type": JSON, **headers})
+    assert site.ok(answer, status) == name
+    (kept,) = site.ok(site.client.get("/v1/campaigns", headers=site.admin))
+    assert [phase["plan"] for phase in kept["phases"]] == [campaign]
+
+
+def test_options_names_every_method_of_a_path(site: Site, campaign: str) -> None:
+    for path, expected in (("", "GET, OPTIONS, POST"), (f"/{campaign}/reports", "DELETE, OPTIONS, POST")):
+        assert site.client.options(f"/v1/campaigns{path}").headers["allow"] == expected
+        answer = site.client.patch(f"/v1/campaigns{path}")
+        assert sorted(answer.headers["allow"].split(", ")) == expected.split(", ")
+
+
+def test_an_encoded_slash_opens_nothing(site: Site, campaign: str) -> None:
+    for way in ("%2f", "%2F", "/%2e/", "//"):
+        for place in ("export", "counters"):
+            assert site.client.get(f"/v1/campaigns/{campaign}{way}{place}").status_code in (401, 404), way
+
+
+def test_an_old_administrators_token_opens_nothing(site: Site) -> None:
+    from privtally.service.tokens import new_admin_token
+
+    new = asyncio.run(new_admin_token(site.client.app.state.collector.store))
+    assert site.ok(site.client.get("/v1/campaigns", headers=site.admin), 401) == "not-admin"
+    assert site.ok(site.client.get("/v1/campaigns", headers={"Authorization": f"Bearer {new}"})) == []
+
+
+def test_no_page_of_another_origin_may_read_an_answer(site: Site, campaign: str) -> None:
+    headers = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
+    for method, path in (("GET", "/plan"), ("OPTIONS", "/reports"), ("GET", "")):
+        answer = site.client.request(method, f"/v1/campaigns/{campaign}{path}", headers=headers)
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
 def test_everything_else_needs_the_administrators_token(site: Site, campaign: str) -> None:

@@ -12,6 +12,8 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from privtally.service import campaigns, health, results
 from privtally.service.advice import Advise
 from privtally.service.collector import Collector
+from privtally.service.describing import COMPONENTS
+from privtally.service.methods import name_all_methods
 from privtally.service.operations import rewrite_if_due
 from privtally.service.problems import refuse
 from privtally.service.receiving import receive
@@ -60,12 +62,14 @@ def create_app(store: Store, advise: Advise | None = None) -> Litestar:
     return Litestar(
         ROUTES,
         dependencies={"collector": Provide(lambda: collector, sync_to_thread=False)},
+        before_send=[name_all_methods],
         exception_handlers={Exception: refuse},
         lifespan=[taking_reports],
         logging_config=None,
         openapi_config=OpenAPIConfig(
             title="privtally",
             version=__version__,
+            components=COMPONENTS,
             path="/schema",
             render_plugins=[JsonRenderPlugin(path=["/", "/openapi.json"])],
         ),

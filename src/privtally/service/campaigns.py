@@ -12,9 +12,13 @@ from privtally.errors import RequestError
 from privtally.exact import wire
 from privtally.service import operations
 from privtally.service.admin import require_admin
+from privtally.service.bodies import read_body
 from privtally.service.collector import TheCollector
 from privtally.service.describing import (
+    ADMIN,
     NOT_CHANGED,
+    ONE,
+    TOKEN_HEADER,
     Advance,
     TakesAdvance,
     TakesCampaign,
@@ -24,7 +28,6 @@ from privtally.service.describing import (
 )
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import ProblemError
-from privtally.service.receiving import TOKEN_HEADER
 from privtally.service.tokens import plan_of
 from privtally.service.views import CampaignView, view
 from privtally.store.surveys import every
@@ -35,6 +38,7 @@ _TO_READ = {"Cache-Control": "no-cache"}
 @post(
     "/v1/campaigns",
     guards=[require_admin],
+    security=ADMIN,
     operation_class=TakesCampaign,
     responses=refusals(401, 413, 415),
     summary="Start a campaign",
@@ -45,13 +49,25 @@ async def create(request: Request[Any, Any, Any], collector: TheCollector) -> Ca
     return await view(collector.store, await operations.create(collector.store, new, collector.advise))
 
 
-@get("/v1/campaigns", guards=[require_admin], responses=refusals(401), summary="List all campaigns")
+@get(
+    "/v1/campaigns",
+    guards=[require_admin],
+    security=ADMIN,
+    responses=refusals(401),
+    summary="List all campaigns",
+)
 async def list_all(collector: TheCollector) -> list[CampaignView]:
     """All campaigns, the newest first."""
     return [await view(collector.store, survey) for survey in await collector.store.read(every)]
 
 
-@get("/v1/campaigns/{campaign:str}", guards=[require_admin], responses=refusals(401, 404), summary="Show a campaign")
+@get(
+    "/v1/campaigns/{campaign:str}",
+    guards=[require_admin],
+    security=ADMIN,
+    responses=refusals(401, 404),
+    summary="Show a campaign",
+)
 async def show(campaign: FromPath[str], collector: TheCollector) -> CampaignView:
     """A campaign with its phases."""
     return await view(collector.store, await collector.survey(campaign))
@@ -60,6 +76,7 @@ async def show(campaign: FromPath[str], collector: TheCollector) -> CampaignView
 @post(
     "/v1/campaigns/{campaign:str}/advance",
     guards=[require_admin],
+    security=ADMIN,
     operation_class=TakesAdvance,
     responses=document("The plan that follows.") | refusals(401, 404, 409, 413, 415),
     status_code=HTTPStatus.OK,
@@ -75,6 +92,7 @@ async def advance(campaign: FromPath[str], request: Request[Any, Any, Any], coll
 @post(
     "/v1/campaigns/{campaign:str}/refresh",
     guards=[require_admin],
+    security=ADMIN,
     operation_class=TakesAdvance,
     responses=document("The first plan of the next round.") | refusals(401, 404, 409, 413, 415),
     status_code=HTTPStatus.OK,
@@ -90,6 +108,7 @@ async def refresh(campaign: FromPath[str], request: Request[Any, Any, Any], coll
 @post(
     "/v1/campaigns/{campaign:str}/close",
     guards=[require_admin],
+    security=ADMIN,
     responses=refusals(401, 404),
     status_code=HTTPStatus.OK,
     summary="Take no more reports",
@@ -102,6 +121,7 @@ async def close(campaign: FromPath[str], collector: TheCollector) -> CampaignVie
 @delete(
     "/v1/campaigns/{campaign:str}",
     guards=[require_admin],
+    security=ADMIN,
     responses=refusals(401, 404, 409),
     summary="Delete a closed campaign",
 )
@@ -114,6 +134,7 @@ async def remove(campaign: FromPath[str], title: FromQuery[str], collector: TheC
 @delete(
     "/v1/campaigns/{campaign:str}/reports",
     guards=[require_admin],
+    security=ADMIN,
     responses=refusals(401, 404, 409),
     summary="Delete the reports, keep the totals",
 )
@@ -169,7 +190,11 @@ def _document(content: bytes, digest: str, known: str | None = None) -> Response
 
 async def _body(request: Request[Any, Any, Any], kind: type[Any]) -> Any:
     """A strict JSON body: no unknown or repeated field, and nothing that only looks like a number."""
-    if request.content_type[0] != "application/json":
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", "Send application/json.")
-    document = wire.decode_object(await request.body(), RequestError, "the request")
-    return wire.refusing(lambda: msgspec.convert(document, kind, strict=True), kind, RequestError, "the request")
+    _, content = await read_body(request, ONE)
+    document = wire.decode_object(content, RequestError, "the request")
+
+    def read() -> Any:
+        msgspec.json.encode(document)  # fails if a text holds half a character, which no answer could quote
+        return msgspec.convert(document, kind, strict=True)
+
+    return wire.refusing(read, kind, RequestError, "the request")

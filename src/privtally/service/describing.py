@@ -6,13 +6,32 @@ from typing import Any
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
+from litestar.openapi.spec import (
+    Components,
+    OpenAPIMediaType,
+    OpenAPIResponse,
+    OpenAPIType,
+    Operation,
+    Parameter,
+    RequestBody,
+    Schema,
+    SecurityScheme,
+)
 
 from privtally.documents.report import Report
+from privtally.service.exports import MEDIA_TYPES
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import MEDIA_TYPE, Problem
 
 ONE, MANY = "application/json", "application/x-ndjson"
+TOKEN_HEADER = "privtally-token"  # noqa: S105  # the name of a header
+ADMIN: list[dict[str, list[str]]] = [{"admin": []}]
+EVERYBODY_OR_ADMIN: list[dict[str, list[str]]] = [{}, *ADMIN]
+COMPONENTS = Components(
+    security_schemes={
+        "admin": SecurityScheme(type="http", scheme="bearer", description="The administrator's token."),
+    }
+)
 
 
 class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,6 +92,20 @@ class TakesReports(Operation):
 
     def __post_init__(self) -> None:
         self.request_body = _body(Report, many=True)
+        token = Parameter(name=TOKEN_HEADER, param_in="header", schema=Schema(type=OpenAPIType.STRING))
+        self.parameters = [*(self.parameters or []), token]
+
+
+@dataclass
+class GivesExport(Operation):
+    """An operation that answers with a file of one of several media types."""
+
+    def __post_init__(self) -> None:
+        given = (self.responses or {})["200"]
+        assert isinstance(given, OpenAPIResponse)
+        text = OpenAPIMediaType(schema=_Written(written={"type": "string"}))
+        whole = OpenAPIMediaType(schema=_Written(written={"type": "object"}))
+        given.content = {kind: whole if kind == ONE else text for kind in MEDIA_TYPES.values()}
 
 
 NOT_CHANGED = ResponseSpec(None, description="The plan is the one that is known.")

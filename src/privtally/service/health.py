@@ -5,7 +5,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from privtally.service.admin import require_admin
 from privtally.service.collector import TheCollector
-from privtally.service.describing import refusals
+from privtally.service.describing import ADMIN, refusals
 from privtally.store.session import Session
 
 _TEXT = CONTENT_TYPE_LATEST.partition("; charset")[0]  # the framework adds it
@@ -28,7 +28,14 @@ async def readyz(collector: TheCollector) -> str:
     return "ready\n"
 
 
-@get("/metrics", guards=[require_admin], media_type=_TEXT, responses=refusals(401), summary="Numbers for Prometheus")
+@get(
+    "/metrics",
+    guards=[require_admin],
+    security=ADMIN,
+    media_type=_TEXT,
+    responses=refusals(401),
+    summary="Numbers for Prometheus",
+)
 async def metrics(collector: TheCollector) -> Response[bytes]:
     """Reports by what became of them, and how many wait."""
     return Response(generate_latest(collector.registry), media_type=_TEXT)

@@ -74,11 +74,14 @@ def _advised(new: NewCampaign, advise: Advise | None) -> NewCampaign:
     if advise is None:
         raise RequestError("nobody here gives advice; name a mechanism")
     guess = new.options.max_pivot_guess or MAX_PIVOT_GUESS
-    found = advise(new.schema, new.epsilon, new.people, guess)
     options = msgspec.structs.replace(new.options, people=new.people)
-    if found.phase1_share is not None:
-        later, share = new.people - phase1_people(new.people, found.phase1_share), found.phase1_share
-        options = msgspec.structs.replace(options, people=later, phase1_share=share)
+    try:
+        found = advise(new.schema, new.epsilon, new.people, guess)
+        if found.phase1_share is not None:
+            later, share = new.people - phase1_people(new.people, found.phase1_share), found.phase1_share
+            options = msgspec.structs.replace(options, people=later, phase1_share=share)
+    except CampaignError as fault:  # there is no campaign yet that could be in a wrong state
+        raise RequestError(str(fault)) from None
     return msgspec.structs.replace(
         new, mechanism=found.mechanism, people=None, groups=found.groups, pivots=found.pivots, options=options
     )

@@ -11,8 +11,9 @@ from litestar.params import FromPath
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import ReportError
+from privtally.service.bodies import read_body
 from privtally.service.collector import TheCollector
-from privtally.service.describing import MANY, ONE, TakesReports, refusals
+from privtally.service.describing import MANY, ONE, TOKEN_HEADER, TakesReports, refusals
 from privtally.service.problems import ProblemError
 from privtally.service.tokens import hashed, is_early
 from privtally.store.accept import Arrival, Outcome, Refusal
@@ -21,7 +22,6 @@ from privtally.store.session import StoredReport
 from privtally.store.surveys import Survey
 
 MOST_REPORTS = 1_000
-TOKEN_HEADER = "privtally-token"  # noqa: S105  # the name of a header
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -92,13 +92,7 @@ def _with_token(survey: Survey, plan: Plan, report: StoredReport, token: str | N
 
 async def _lines(request: Request[Any, Any, Any]) -> list[bytes]:
     """The reports of a request, each as its bytes."""
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "compressed", "Send reports without compressing them.")
-    kind = request.content_type[0]
-    if kind not in (ONE, MANY):
-        detail = f"Send one report as {ONE} or several as {MANY}."
-        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", detail)
-    body = await request.body()
+    kind, body = await read_body(request, ONE, MANY)
     lines = [body] if kind == ONE else [line for line in body.splitlines() if line.strip()]
     if len(lines) > MOST_REPORTS:
         detail = f"Send at most {MOST_REPORTS:,} reports at a time."

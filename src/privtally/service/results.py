@@ -10,12 +10,13 @@ from privtally.names import Method
 from privtally.service import exports, operations
 from privtally.service.admin import check_admin, require_admin
 from privtally.service.collector import TheCollector
-from privtally.service.describing import document, refusals
+from privtally.service.describing import ADMIN, EVERYBODY_OR_ADMIN, GivesExport, document, refusals
 from privtally.service.views import PhaseView, view
 
 
 @get(
     "/v1/campaigns/{campaign:str}/estimates",
+    security=EVERYBODY_OR_ADMIN,
     responses=document("An estimate.") | refusals(401, 404, 409),
     summary="How frequent every answer is",
 )
@@ -41,6 +42,7 @@ async def estimates(
 @get(
     "/v1/campaigns/{campaign:str}/counters",
     guards=[require_admin],
+    security=ADMIN,
     responses=refusals(401, 404),
     summary="How many reports there are",
 )
@@ -53,6 +55,8 @@ async def counters(campaign: FromPath[str], collector: TheCollector) -> list[Pha
 @get(
     "/v1/campaigns/{campaign:str}/export",
     guards=[require_admin],
+    security=ADMIN,
+    operation_class=GivesExport,
     responses=refusals(401, 404, 409),
     summary="Take everything away",
 )

@@ -6,8 +6,6 @@ A window notes whatever a page should never do: an error in the console, a scrip
 import asyncio
 import os
 import shutil
-import socket
-import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from typing import Any, TypeVar
 import httpx
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect
 
+from tests.service.listening import listening
 from tests.service.site import Site
 
 T = TypeVar("T")
@@ -118,8 +117,6 @@ class Running:
 @contextmanager
 def running(folder: Path) -> Iterator[Running]:
     """The service over an empty store."""
-    import uvicorn
-
     from privtally.cli.live_advice import live_advice
     from privtally.service.app import create_app
     from privtally.service.pages import Setup, add_pages
@@ -130,15 +127,8 @@ def running(folder: Path) -> Iterator[Running]:
     token = asyncio.run(new_admin_token(store))
     app = create_app(store, live_advice)
     add_pages(app, Setup(live_advice))
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:
-        with httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
+        with listening(app) as url, httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
             yield Running(url, token, store, Site(client, token))
     finally:
-        server.should_exit = True
-        thread.join(30)
         asyncio.run(store.close())

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.service.pages.visitor import Visitor
+from tests.service.pages.visitor import FORM, ORIGIN, Visitor
 
 PAGES = (
     "/",
@@ -28,11 +28,40 @@ def test_pages_and_steps_lead_to_the_login(visitor: Visitor) -> None:
     assert {(answer.status_code, answer.headers["location"]) for answer in answers} == {(303, "/login")}
 
 
-@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", ""])
+@pytest.mark.parametrize(
+    "origin", ["https://elsewhere.example", "null", "", "http://[", "testserver.local", f"{ORIGIN}.elsewhere.example"]
+)
 def test_forms_of_other_pages_are_refused(admin: Visitor, origin: str) -> None:
     answers = [admin.submit(path, origin, token=admin.token) for path in (*STEPS, "/login")]
     assert {answer.status_code for answer in answers} == {403}
     assert admin.open("/").status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-origin", "none"])
+def test_a_form_without_an_origin_is_refused(admin: Visitor, site: str) -> None:
+    for path in (*STEPS, "/login"):
+        answer = admin.client.post(path, data={"token": admin.token}, headers={"Sec-Fetch-Site": site})
+        assert answer.status_code == 403, path
+    assert admin.open("/").status_code == 200
+
+
+@pytest.mark.parametrize("host", ['evil"><script>alert(1)</script>', "evil.example/<script>", "evil.example@other"])
+def test_a_strange_host_plants_nothing(admin: Visitor, host: str) -> None:
+    campaign = admin.create_by_form()
+    cookie = f"privtally_session={admin.client.cookies['privtally_session']}"
+    for path in ("/", f"/c/{campaign}", f"/s/{campaign}"):
+        answer = admin.open(path, Host=host, Cookie=cookie)
+        assert answer.status_code < 500, path
+        assert "<script>" not in answer.text, path
+
+
+def test_names_of_files_hold_nothing_of_a_title(admin: Visitor) -> None:
+    campaign = admin.create_by_form(title='a"; filename="evil.exe')
+    for kind in ("json", "ndjson"):
+        answer = admin.open(f"/c/{campaign}/export/{kind}")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{campaign[:12]}.{kind}"'
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert admin.submit("/new", **{**FORM, "title": "a\r\nX-Planted: 1"}).status_code == 400
 
 
 def test_a_wrong_token_opens_nothing(visitor: Visitor) -> None:
@@ -89,6 +118,11 @@ STRANGE = (
     "/static/%2e%2e%2fwords.py",
     "/static/a%0d%0aX-Planted:%201",
     "/c/%0d%0aX-Planted:%201",
+    "/c/%2e%2e%2flogin",
+    "/c/x%2f..%2f..%2fstatic",
+    "/c/x/export/csv%0d%0aX-Planted:%201",
+    "/s/%00",
+    "/s/%ff%fe",
 )
 
 

@@ -80,10 +80,13 @@ def test_without_javascript_the_survey_says_so_and_the_dashboard_works(service: 
 
 def test_html_in_titles_and_labels_runs_nothing(service: Running) -> None:
     attributes = [{"name": f"{NASTY} {own}", "labels": [NASTY, "other", "third"]} for own in range(2)]
+    many = [{"name": NASTY, "labels": [f"{NASTY} {own}" for own in range(20)]}]
     site = service.site
     campaign = service.survey(title=NASTY, schema={"attributes": attributes}, options={"published": True})
     site.send(campaign, *reports_to(site.plan(campaign), 40))
+    listed = service.survey(title=NASTY, schema={"attributes": many}, mechanism="smp")
     with service.window() as person:
+        assert person.open(f"/s/{listed}").locator("img[src=x]").count() == 0
         page = person.open(f"/s/{campaign}")
         person.choose(0, 0)
         person.send()
@@ -94,9 +97,39 @@ def test_html_in_titles_and_labels_runs_nothing(service: Running) -> None:
             f"/c/{campaign}",
             f"/c/{campaign}/advance",
             f"/c/{campaign}/together",
+            f"/c/{campaign}/close",
+            f"/c/{campaign}/forget",
+            f"/c/{campaign}/delete",
             f"/s/{campaign}/totals",
+            f"/c/{listed}",
+            "/new",
         ):
             assert person.open(path).locator("img[src=x]").count() == 0
+
+
+def test_a_page_of_somebody_else_cannot_act_for_an_administrator(service: Running) -> None:
+    campaign = service.survey()
+    form = f'<form method="post" action="{service.url}/c/{campaign}/close"><button>A cat</button></form>'
+    with service.window(viewport=DESKTOP) as person:
+        page = person.log_in(service.token)
+        expect(page).to_have_url(f"{service.url}/")
+        # From another site the browser leaves the cookie out; from another port it sends it, and the service refuses.
+        for elsewhere, status in (("http://elsewhere.example/", 303), ("http://127.0.0.1:9/", 403)):
+            page.route(elsewhere, lambda route: route.fulfill(body=form, content_type="text/html"))
+            page.goto(elsewhere)
+            with page.expect_response(f"**/c/{campaign}/close") as refused:
+                page.get_by_role("button").click()
+            assert (refused.value.status, refused.value.header_value("location")) in ((303, "/login"), (403, None))
+            assert refused.value.status == status
+            assert service.site.plan(campaign).digest == campaign  # it is still open
+        page.wait_for_load_state()
+        person.faults.clear()
+
+        page = person.open(f"/c/{campaign}/close")  # the same step from the service's own page
+        with page.expect_response(f"**/c/{campaign}/close") as done:
+            page.locator(f'form[action="/c/{campaign}/close"] button').click()
+        assert (done.value.status, done.value.header_value("location")) == (303, f"/c/{campaign}")
+        page.wait_for_url(f"**/c/{campaign}")
 
 
 def test_the_policy_stops_what_slips_into_a_page_and_the_window_notices(service: Running) -> None:

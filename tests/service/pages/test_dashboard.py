@@ -139,6 +139,7 @@ def test_a_mechanism_may_be_left_to_advice(admin: Visitor) -> None:
     unclear: list[dict[str, Any]] = [
         {},
         {"people": 0},
+        {"people": 10**15},
         {"people": 9, "pivots": 2},
         {"people": 9, "options": {"people": 3}},
     ]

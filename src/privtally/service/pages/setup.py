@@ -30,7 +30,7 @@ class Setup:
 
     def is_own(self, request: AnyRequest, origin: str) -> bool:
         """Whether an Origin header names this service."""
-        named = urlsplit(origin).netloc
+        named = origin.partition("://")[2]
         return named != "" and named in {request.headers.get("host"), urlsplit(self.base(request)).netloc}
 
 
