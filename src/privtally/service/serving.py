@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -42,6 +43,7 @@ async def serve(
 ) -> None:
     """Serve the store at an address, with pages, until the process is told to stop; requests under way are finished."""
     _log_json_lines()
+    _allow_many_connections()
     store = await open_store(address)
     try:
         listening = _listen(host, port)
@@ -62,6 +64,15 @@ async def serve(
         await asyncio.sleep(0)  # uvicorn passes an interrupt on when it ends; it arrives here, not while closing
     finally:
         await store.close()
+
+
+def _allow_many_connections() -> None:
+    """Open as many files as the system allows: every connection is one, and 1,024, the usual number, are few."""
+    with suppress(ImportError, OSError, ValueError):  # where there is no such limit, or none that can be changed
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _listen(host: str, port: int) -> socket.socket:
