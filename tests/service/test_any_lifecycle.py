@@ -187,4 +187,4 @@ def test_a_report_that_counts_twice_is_found(
     monkeypatch.setattr(place, name, fault)
     found = settings(max_examples=8, stateful_step_count=STEPS, phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(Lifecycle, settings=found)  # type: ignore[no-untyped-call]
+        run_state_machine_as_test(Lifecycle, settings=found)
