@@ -1,7 +1,7 @@
 """While a phase runs, a database shows in which order rows were written. When the phase ends, that is gone.
 
-Somebody who can read SQLite's files, or PostgreSQL's system columns, sees which transaction wrote a row (xmin) and where
-it lies (ctid).
+Somebody who can read SQLite's files, or PostgreSQL's system columns, sees which transaction wrote a row (xmin) and
+where it lies (ctid).
 """
 
 import asyncio
