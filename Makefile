@@ -46,9 +46,11 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.store
 
-# Kills, power cuts and races in full; `make test` does a little of each.
+# Kills, power cuts and races in full, of which `make test` does a little, and a million reports.
 reliability: $(READY)
-	PRIVTALLY_RELIABILITY=1 $(BIN)/pytest -q -rP tests/store/test_power_cuts.py tests/service
+	PRIVTALLY_RELIABILITY=1 $(BIN)/pytest -q -rP tests/store tests/service
+	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.soak postgresql
 
 # Needs the UCI files in PRIVTALLY_DATA_DIR.
 reproduction: $(READY)

@@ -66,14 +66,20 @@ async def client(port: int, requests: Sequence[bytes], deadline: float, took: li
     writer.close()
 
 
-async def measured(port: int, campaign: str, reports: Sequence[Report], batch: int) -> Rate:
-    """The rate of many connections that send batches of so many reports."""
+def requests_of(campaign: str, reports: Sequence[Report], batch: int) -> list[bytes]:
+    """Requests that send batches of so many reports."""
     kind = "application/json" if batch == 1 else "application/x-ndjson"
     head = f"POST /v1/campaigns/{campaign}/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
     requests = []
     for start in range(0, len(reports), batch):
         body = b"\n".join(report.dump() for report in reports[start : start + batch])
         requests.append(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    return requests
+
+
+async def measured(port: int, campaign: str, reports: Sequence[Report], batch: int) -> Rate:
+    """The rate of many connections that send batches of so many reports."""
+    requests = requests_of(campaign, reports, batch)
     took: list[float] = []
     begin = time.perf_counter()
     parts = [requests[own::CONNECTIONS] for own in range(CONNECTIONS)]
@@ -92,15 +98,16 @@ def started(words: Sequence[str]) -> tuple[Popen[bytes], int, str]:
     return process, int(said["url"].rsplit(":", 1)[1]), said.get("admin_token", "")
 
 
-def new_campaign(port: int, token: str, schema: Schema) -> bytes:
+def new_campaign(port: int, token: str, schema: Schema, mechanism: str = "smp") -> bytes:
     """Create a campaign; its first plan's document."""
-    body = msgspec.json.encode({"title": "Load", "schema": schema, "epsilon": 1.0, "mechanism": "smp"})
+    body = msgspec.json.encode({"title": "Load", "schema": schema, "epsilon": 1.0, "mechanism": mechanism})
     head = f"POST /v1/campaigns HTTP/1.0\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
-    answer = msgspec.json.decode(_exchange(port, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body))
-    return _exchange(port, f"GET /v1/campaigns/{answer['id']}/plan HTTP/1.0\r\n\r\n".encode())
+    answer = msgspec.json.decode(exchange(port, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body))
+    return exchange(port, f"GET /v1/campaigns/{answer['id']}/plan HTTP/1.0\r\n\r\n".encode())
 
 
-def _exchange(port: int, request: bytes) -> bytes:
+def exchange(port: int, request: bytes) -> bytes:
+    """The body of the answer to a request on a connection of its own."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
         answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))

@@ -39,6 +39,12 @@ class Process:
         started: dict[str, Any] = json.loads(lines)
         self.url, self.token = started["url"], started.get("admin_token", self.token)
 
+    @property
+    def number(self) -> int:
+        """What the operating system calls the process."""
+        assert self._running is not None
+        return self._running.pid
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End it, politely or not, and wait until it is gone."""
         if self._running is None:

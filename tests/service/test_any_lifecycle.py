@@ -1,12 +1,14 @@
-"""Any order of sending, repeating, forging, advancing, refreshing and closing, against a model of a few lines.
+"""Any order of sending, repeating, forging, advancing, refreshing, closing and deleting, against a short model.
 
-Every report carries codes of its own, so that a report that counts twice or not at all shows in the counts.
+Every report carries codes of its own, so that a report that counts twice or not at all shows in the counts, also where
+their sum is right. Two planted faults, of which one keeps the sum, must be found.
 """
 
 import asyncio
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,9 @@ import pytest
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
 import numpy as np
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from litestar.testing import TestClient
 
 from privtally.collector.tally import count, nothing
@@ -27,7 +29,10 @@ from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
 from privtally.service.app import create_app
 from privtally.service.tokens import new_admin_token
-from privtally.store import open_store
+from privtally.store import intake, open_store
+from privtally.store.session import Session, StoredReport
+from privtally.store.sqlite import SqliteSession
+from privtally.store.tallies import fold
 from tests.scale import scaled
 from tests.service.site import Site, receipt, schema_document
 
@@ -47,7 +52,7 @@ class Lifecycle(RuleBasedStateMachine):
         self.campaign = self.site.create(schema=schema_document((SIZE, SIZE)), options={"people": 500})["id"]
         self.plans: list[Plan] = [self.site.plan(self.campaign)]
         self.stored: list[list[Report]] = [[]]
-        self.made, self.closed = 0, False
+        self.made, self.closed, self.deleted = 0, False, False
 
     def start(self) -> None:
         client = self.open_services.enter_context(TestClient(create_app(self.store)))
@@ -78,20 +83,24 @@ class Lifecycle(RuleBasedStateMachine):
             assert done == receipt(accepted=number)
             self.stored[phase] += reports
 
-    @precondition(lambda self: any(self.stored) and self.made < SIZE * (SIZE - 2))
+    @property
+    def known(self) -> list[Report]:
+        return [own for phase in self.stored for own in phase]
+
+    @precondition(lambda self: self.known and not self.deleted and self.made < SIZE * (SIZE - 2))
     @rule(data=st.data())
     def repeat_one(self, data: st.DataObject) -> None:
-        known = data.draw(st.sampled_from([own for phase in self.stored for own in phase]))
+        known = data.draw(st.sampled_from(self.known))
         new = self.new_report(len(self.plans) - 1)
         last = [(2, "phase_closed")] if self.closed else []
         assert self.site.send(self.campaign, known, known, new) == receipt(int(not self.closed), 2, last)
         if not self.closed:
             self.stored[-1].append(new)
 
-    @precondition(lambda self: any(self.stored))
+    @precondition(lambda self: self.known and not self.deleted)
     @rule(data=st.data())
     def forge_one(self, data: st.DataObject) -> None:
-        known = data.draw(st.sampled_from([own for phase in self.stored for own in phase]))
+        known = data.draw(st.sampled_from(self.known))
         forged = Report(known.plan, known.id, (SIZE - 1, SIZE - 1))
         assert self.site.send(self.campaign, forged) == receipt(refused=[(0, "id_conflict")])
 
@@ -101,7 +110,7 @@ class Lifecycle(RuleBasedStateMachine):
         self.plans.append(load_plan(json.dumps(self.site.advance(self.campaign, self.plans[-1].digest))))
         self.stored.append([])
 
-    @precondition(lambda self: self.answered_in_this_round and len(self.plans) < MOST_PLANS)
+    @precondition(lambda self: self.answered_in_this_round and not self.deleted and len(self.plans) < MOST_PLANS)
     @rule()
     def refresh(self) -> None:
         plan = load_plan(json.dumps(self.site.refresh(self.campaign, self.plans[-1].digest)))
@@ -126,6 +135,19 @@ class Lifecycle(RuleBasedStateMachine):
         self.site.close(self.campaign)
         self.closed = True
 
+    @precondition(lambda self: self.closed)
+    @rule()
+    def delete_the_reports(self) -> None:
+        address = f"/v1/campaigns/{self.campaign}/reports?title=Sleep"
+        self.site.ok(self.site.client.delete(address, headers=self.site.admin), 204)
+        self.deleted = True
+
+    @precondition(lambda self: self.known and self.deleted)
+    @rule(data=st.data())
+    def repeat_a_deleted_one(self, data: st.DataObject) -> None:
+        known = data.draw(st.sampled_from(self.known))
+        assert self.site.send(self.campaign, known) == receipt(refused=[(0, "phase_closed")])
+
     @rule()
     def restart(self) -> None:
         self.open_services.close()
@@ -147,5 +169,41 @@ class Lifecycle(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
+STEPS = scaled(15, 50)
 TestLifecycle = Lifecycle.TestCase
-TestLifecycle.settings = settings(max_examples=scaled(8, 200), stateful_step_count=scaled(15, 50), deadline=None)
+TestLifecycle.settings = settings(max_examples=scaled(8, 200), stateful_step_count=STEPS, deadline=None)
+
+
+async def fold_and_keep(session: Session, number: int, plan: Plan) -> None:
+    """Count what is not counted yet, and forget that it was counted."""
+    rows = await session.fetch("SELECT plan, codes, times FROM uncounted WHERE plan = $1", number)
+    await fold(session, number, plan)
+    await session.execute_many("INSERT INTO uncounted VALUES ($1, $2, $3)", rows)
+
+
+insert_reports = SqliteSession.insert_reports
+
+
+async def count_the_first_for_the_last(session: SqliteSession, reports: Sequence[StoredReport]) -> int:
+    """Store every report, and count the first of a group twice and the last one never."""
+    inserted = await insert_reports(session, reports)
+    if reports:
+        first, last = ((own.plan, own.codes) for own in (reports[0], reports[-1]))
+        times = "UPDATE uncounted SET times = times {} 1 WHERE plan = $1 AND codes = $2"
+        await session.fetch(times.format("+"), *first)
+        await session.fetch(times.format("-"), *last)
+        await session.fetch("DELETE FROM uncounted WHERE times = 0")
+    return inserted
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "fault"),
+    [(intake, "fold", fold_and_keep), (SqliteSession, "insert_reports", count_the_first_for_the_last)],
+)
+def test_a_report_that_counts_twice_is_found(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str, fault: object
+) -> None:
+    monkeypatch.setattr(place, name, fault)
+    found = settings(max_examples=8, stateful_step_count=STEPS, phases=[Phase.generate], report_multiple_bugs=False)
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Lifecycle, settings=found)

