@@ -1,6 +1,7 @@
 """Compiled draws against plain ones: the same words must give the same reports, for every plan there is."""
 
 from fractions import Fraction
+from typing import Any
 
 import numba
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from privtally.exact.source import Source, Taken, Words
 from privtally.lab.seed import seeded
-from privtally.mechanisms import Mechanism, build, fused, kernel, mechanism
-from privtally.mechanisms.fills import SilentFill, UniformFill
+from privtally.mechanisms import Mechanism, build, fused, mechanism
+from privtally.mechanisms.fills import AnyFill, SilentFill, UniformFill
 from privtally.mechanisms.fused import FusedPart, fuse
 from privtally.mechanisms.kernel import compiled
 from privtally.names import MechanismName
@@ -64,9 +65,7 @@ def assert_same_at_edges(sampler: Mechanism, plain_paths: list[Words]) -> None:
 
 
 @pytest.mark.parametrize(("name", "sizes"), cases([(2, 2), (4, 4, 4, 4), (2, 3, 4)]))
-def test_named_mechanisms_draw_the_same(
-    name: MechanismName, sizes: tuple[int, ...], plain_paths: list[Words]
-) -> None:
+def test_named_mechanisms_draw_the_same(name: MechanismName, sizes: tuple[int, ...], plain_paths: list[Words]) -> None:
     sampler = plan_of(name, sizes).sampler
     assert all(map(fuse, sampler.parts))
     assert_same_at_edges(sampler, plain_paths)
@@ -76,7 +75,7 @@ def test_named_mechanisms_draw_the_same(
 @pytest.mark.parametrize("size", [16, 17, 128])
 @pytest.mark.parametrize("name", ["smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
 def test_many_labels_draw_the_same(name: MechanismName, size: int, plain_paths: list[Words]) -> None:
-    fills = {"smp": SilentFill(), "rs-fd": UniformFill()}
+    fills: dict[str, AnyFill] = {"smp": SilentFill(), "rs-fd": UniformFill()}
     part = part_of((1, 0), 1, fills.get(name) or fill_of(name, (size, size)))
     sampler = build((part,), (size, size), Fraction(1))
     assert all(map(fuse, sampler.parts))
@@ -102,8 +101,10 @@ def test_records_of_any_type_and_layout_draw_the_same() -> None:
     records = some_records(sampler)
     expected = sampler.privatise(records, seeded(1), fused=False)
     shapes = (records, np.asfortranarray(records), np.repeat(records, 2, axis=0)[::2])
-    for other in (each.astype(kind, copy=False) for each in shapes for kind in (np.uint8, np.int64, np.uint16)):
-        assert np.array_equal(sampler.privatise(other, seeded(1), fused=True), expected)
+    for each in shapes:
+        for kind in (np.uint8, np.uint16, np.int64):
+            other: Any = each.astype(kind, order="K")
+            assert np.array_equal(sampler.privatise(other, seeded(1), fused=True), expected)
 
 
 def test_nobody_at_all_draws_nothing() -> None:
@@ -135,12 +136,12 @@ def test_without_numba_the_plain_path_is_used(monkeypatch: pytest.MonkeyPatch) -
 def test_code_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     made = numba.njit
 
-    def nowhere(*, cache: bool = False, **options: bool) -> object:
+    def nowhere(*, nogil: bool, cache: bool = False) -> object:
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
-        return made(**options)
+        return made(nogil=nogil)
 
-    monkeypatch.setattr(kernel.numba, "njit", nowhere)
+    monkeypatch.setattr(numba, "njit", nowhere)
     assert compiled(_next)(4) == 5
 
 

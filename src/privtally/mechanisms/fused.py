@@ -40,7 +40,7 @@ def kernel() -> ModuleType | None:
         return None
     import numba
 
-    if numba.config.DISABLE_JIT:
+    if vars(numba.config)["DISABLE_JIT"]:
         return None
     from privtally.mechanisms import kernel as functions
 
@@ -87,7 +87,7 @@ class FusedPart:
     @cached_property
     def _words(self) -> NDArray[np.int64]:
         """How many words each branch takes a person, the choice of the branch aside."""
-        return self.rules["drawn"].sum(axis=1, dtype=np.int64)
+        return np.asarray(self.rules["drawn"].sum(axis=1), dtype=np.int64)
 
 
 def fuse(part: Part) -> FusedPart | None:

@@ -122,9 +122,7 @@ def draw_all(codes: Codes, room: Codes, words: Words, rules: Any, ends: Words) -
 
 
 @compiled
-def _side_by_side(
-    codes: Codes, chosen: Numbers, people: Integers, rules: Any, pivots: int
-) -> tuple[Numbers, Numbers]:
+def _side_by_side(codes: Codes, chosen: Numbers, people: Integers, rules: Any, pivots: int) -> tuple[Numbers, Numbers]:
     """Where everybody stands when people are ordered by their branches, and the codes of their pivots in that order."""
     following = (np.cumsum(people) - people).astype(np.uint32)
     places = np.empty(len(codes), dtype=np.uint32)

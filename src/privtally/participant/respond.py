@@ -53,9 +53,7 @@ def respond(
     return make() if ledger is None else answer_once(ledger, plan, make)
 
 
-def respond_many(
-    plan: Plan, records: Records, source: Source | None = None, *, fused: bool | None = None
-) -> Reports:
+def respond_many(plan: Plan, records: Records, source: Source | None = None, *, fused: bool | None = None) -> Reports:
     """The reports of many participants: the same weights, the same steps, a faster source.
 
     `fused` says whether compiled code draws where it can; left out, it does for many millions of participants.
