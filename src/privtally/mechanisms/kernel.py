@@ -111,7 +111,8 @@ def draw_all(codes: Codes, room: Codes, words: Words, rules: Any, ends: Words) -
     found = np.empty(people, dtype=np.uint8)
     given = np.empty(people, dtype=np.uint32)
     used = 0
-    for rule in rules:
+    for slot in range(len(rules)):
+        rule = rules[slot]
         given[:] = codes[:, rule.column]
         if not draw_column(rule, ends, given, words[used : used + people], found):
             return False
@@ -160,11 +161,11 @@ def draw_branches(
             if rule.drawn:
                 used += len(found)
             if slot < pivots:
-                private[:] = private * np.uint32(rule.codes) + found
+                for person in range(len(found)):
+                    private[person] = private[person] * np.uint32(rule.codes) + found[person]
         start = end
     for slot in range(rules.shape[1]):
-        rule = rules[0, slot]
-        column = drawn[rule.place]
+        found, column = drawn[rules[0, slot].place], room[:, rules[0, slot].column]
         for person in range(len(places)):
-            room[person, rule.column] = column[places[person]]
+            column[person] = found[places[person]]
     return True
