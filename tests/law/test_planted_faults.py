@@ -473,7 +473,7 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "compiled pieces that turn too little": (put_pieces(Keep, lambda own: replace(own, first=0)), "compiled draws of rs-fd"),
     "compiled code that rejects nothing": (put_pieces(Keep, lambda own: replace(own, bound=WORD)), "compiled draws of spl"),
     "compiled code that rejects one word too few": (put_pieces(Keep, lambda own: replace(own, bound=own.bound + own.drawn)), "compiled draws of spl"),
-    "compiled even pieces one word too short": (put_pieces(Uniform, lambda own: replace(own, length=own.length - 1)), "compiled draws of rs-fd"),
+    "compiled even pieces one word too short": (put_pieces(Uniform, lambda own: replace(own, length=own.length - own.drawn)), "compiled draws of rs-fd"),
     "compiled copies that do not turn": (put_pieces(Keep, lambda own: replace(own, turns=False)), "compiled draws of corr-rr"),
     "compiled rows that end too late": (put_pieces(Rows, with_ends(lambda ends: ends + 1)), "compiled draws of rs-rfd"),
     "compiled tables with the first row for all": (put_pieces(Rows, with_ends(lambda ends: np.repeat(ends[:1], len(ends), axis=0))), "compiled draws of cond-rr"),

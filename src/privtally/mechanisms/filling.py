@@ -28,9 +28,10 @@ class Uniform:
 
     @property
     def pieces(self) -> Pieces:
+        if self.outputs == 1:
+            return Pieces(1, drawn=False)
         length = WORD // self.outputs
-        drawn, bound = self.outputs > 1, length * self.outputs
-        return Pieces(self.outputs, drawn=drawn, number=self.outputs, length=length, bound=bound)
+        return Pieces(self.outputs, number=self.outputs, length=length, bound=length * self.outputs)
 
     def probability(self, given: int, output: int) -> Fraction:
         return Fraction(1, self.outputs)

@@ -69,20 +69,24 @@ class FusedPart:
 
     def _draw(self, codes: Codes, room: Codes, source: Source) -> Words | None:
         """Draw, or give back the words that were taken because one of them must be drawn again."""
+        functions, counts, even = self.functions, self._words, Uniform(len(self.rules)).pieces
+        length, last = np.uint64(even.length), np.uint64(even.bound - 1)
+        drawing = self.rules, self.ends, self.part.pivots
         if len(self.rules) == 1:
-            words = source.words(len(codes) * int(self._words[0]))
-            done = self.functions.draw_all(codes, room, words, self.rules[0], self.ends)
-            return None if done else words
-        chosen, people = np.empty(len(codes), dtype=np.uint32), np.zeros(len(self.rules), dtype=np.int64)
-        even = Uniform(len(self.rules)).pieces
-        first = source.words(len(codes))
-        if not self.functions.choose(first, np.uint64(even.length), np.uint64(even.bound - 1), chosen, people):
-            return first
-        words = source.words(int(people @ self._words))
-        pivots = self.part.pivots
-        if not self.functions.draw_branches(codes, room, chosen, people, words, self.rules, self.ends, pivots):
-            return np.concatenate([first, words])
-        return None
+            words = source.words(len(codes) * int(counts[0]))
+            done = functions.draw_all(codes, room, words, self.rules[0], self.ends)
+        elif (counts == counts[0]).all():
+            words = source.words(len(codes) * (1 + int(counts[0])))
+            done = functions.draw_at_once(codes, room, words, length, last, *drawing)
+        else:
+            chosen, people = np.empty(len(codes), dtype=np.uint32), np.zeros(len(counts), dtype=np.int64)
+            words = source.words(len(codes))
+            done = functions.choose(words, length, last, chosen, people)
+            if done:
+                more = source.words(int(people @ counts))
+                done = functions.draw_branches(codes, room, chosen, people, more, *drawing)
+                words = words if done else np.concatenate([words, more])
+        return None if done else words
 
     @cached_property
     def _words(self) -> NDArray[np.int64]:

@@ -169,3 +169,14 @@ def draw_branches(
         for person in range(len(places)):
             column[person] = found[places[person]]
     return True
+
+
+@compiled
+def draw_at_once(
+    codes: Codes, room: Codes, words: Words, length: np.uint64, last: np.uint64, rules: Any, ends: Words, pivots: int
+) -> bool:
+    """Choose branches and draw by them, where each branch takes the same number of words."""
+    chosen, people = np.empty(len(codes), dtype=np.uint32), np.zeros(len(rules), dtype=np.int64)
+    if not choose(words[: len(codes)], length, last, chosen, people):
+        return False
+    return draw_branches(codes, room, chosen, people, words[len(codes) :], rules, ends, pivots)

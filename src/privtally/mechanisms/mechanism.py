@@ -23,7 +23,7 @@ CHUNK = 1 << 16
 """How many records are privatised at once: few enough to stay in the processor's cache."""
 
 REPAYING = 1 << 25
-"""From so many records on, what compiled code saves is more than the half second that loading it takes."""
+"""From about so many records on, compiled code saves more than the half second that loading it takes."""
 
 Draw = Callable[[Codes, Codes, Source], None]
 """Draws a part's private codes for a chunk of records into the columns of a table."""
