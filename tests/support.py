@@ -293,6 +293,10 @@ class Subsets:
     def scale(self) -> None:
         return None
 
+    @property
+    def pieces(self) -> None:
+        return None
+
     def holder_counts(self) -> Integers:
         return np.asarray(self._members.sum(axis=0))
 

@@ -8,7 +8,7 @@ never see a record are in `filling`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from privtally.errors import PlanError
 from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.exponential import at_most_exp, floor_of
 from privtally.exact.source import WORD, Source, words_below
+from privtally.mechanisms.pieces import Pieces
 from privtally.schema import code_type
 
 LEAST_REALISED = Fraction(9_999, 10_000)
@@ -32,6 +33,10 @@ class Channel(Protocol):
     @property
     def scale(self) -> Fraction | None:
         """λ where the channel is λ·identity plus a constant, whatever its input; None where it is not of that form."""
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """How one word decides the output, for those who draw in bulk; None where it takes several words."""
 
     def probability(self, given: int, output: int) -> Fraction:
         """The exact probability of an output code given an input code."""
@@ -167,20 +172,28 @@ class Keep:
         # The line of words 0 … total − 1 is cut into size − 1 pieces of `other` words, one for each step to another
         # code, and a last piece of `same` words: the full circle back to the code itself. Keeping and replacing take
         # the same steps.
+        small = code_type((self.size,))
         if not self.other:
-            return given.astype(self._circle.dtype)
-        fit = (WORD - 1) // self.total  # below 2^64, so that each piece is a 64-bit integer too
-        steps = words_below(source, self.total * fit, len(given))
-        steps //= np.uint64(self.other * fit)
+            return given.astype(small)
+        steps = words_below(source, self.total * self._fit, len(given))
+        steps //= np.uint64(self.other * self._fit)
         np.minimum(steps, np.uint64(self.size - 1), out=steps)
-        kept_or_replaced: Codes = self._circle.take(given + steps.astype(code_type((2 * self.size,))), mode="clip")
-        return kept_or_replaced
+        moved: Codes = given + steps.astype(code_type((2 * self.size,)))
+        moved += moved.dtype.type(1)
+        moved -= (moved >= self.size) * moved.dtype.type(self.size)
+        return moved.astype(small, copy=False)
 
-    @cached_property
-    def _circle(self) -> Codes:
-        """The code that each `given + steps` stands for: step 0 leads to the next one, the last step back home."""
-        codes = np.roll(np.arange(self.size, dtype=code_type((self.size,))), -1)
-        return np.concatenate([codes, codes])
+    @property
+    def pieces(self) -> Pieces:
+        if not self.other:
+            return Pieces(self.size, turns=True, drawn=False)
+        bound = self.total * self._fit
+        return Pieces(self.size, 1, turns=True, number=self.size, length=self.other * self._fit, bound=bound)
+
+    @property
+    def _fit(self) -> int:
+        """How often the line of words 0 … total − 1 fits below 2^64, so that each piece is a 64-bit integer too."""
+        return (WORD - 1) // self.total
 
 
 @lru_cache(maxsize=1024)

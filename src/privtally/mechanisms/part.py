@@ -190,22 +190,23 @@ class Part:
             for column, silence in zip(self.attributes, self.answers, strict=True):
                 room[:, column] = silence
         chosen = Uniform(len(self.branches)).draw(codes[:, 0], source)
-        for number, branch in enumerate(self.branches):
-            people = np.flatnonzero(chosen == number)
+        order = np.argsort(chosen, kind="stable")
+        ends = np.cumsum(np.bincount(chosen, minlength=len(self.branches)))
+        for branch, people in zip(self.branches, np.split(order, ends[:-1]), strict=True):
             if people.size:
                 self._draw_branch(branch, people, codes, room, source)
 
     def _draw_branch(self, branch: Places, people: Distribution, codes: Codes, room: Codes, source: Source) -> None:
-        private = [self.asked[own].draw(codes[people, self.attributes[own]], source) for own in branch]
+        private = [self.asked[own].draw(codes[:, self.attributes[own]][people], source) for own in branch]
         for own, drawn in zip(branch, private, strict=True):
-            room[people, self.attributes[own]] = drawn
+            room[:, self.attributes[own]][people] = drawn
         if self.silent:
             return
         given = private[0]
         if len(branch) > 1 and self.fill is not None and self.fill.conditional:
             given = np.ravel_multi_index(private, [self.answers[own] for own in branch]).astype(np.uint64)
         for other in self.others(branch):
-            room[people, self.attributes[other]] = self.filling(branch, other).draw(given, source)
+            room[:, self.attributes[other]][people] = self.filling(branch, other).draw(given, source)
 
     def _private(self, branch: Places, joint: Joint) -> Distribution:
         """The joint distribution of a branch's private codes, combined as the fills take them."""

@@ -53,10 +53,13 @@ def respond(
     return make() if ledger is None else answer_once(ledger, plan, make)
 
 
-def respond_many(plan: Plan, records: Records, source: Source | None = None) -> Reports:
-    """The reports of many participants: the same weights, the same steps, a faster source."""
+def respond_many(plan: Plan, records: Records, source: Source | None = None, *, fused: bool | None = None) -> Reports:
+    """The reports of many participants: the same weights, the same steps, a faster source.
+
+    `fused` says whether compiled code draws where it can; left out, it does for many millions of participants.
+    """
     source = source or Stream.from_system()
     if records.schema != plan.schema:
         raise RecordError("the records were encoded for another schema than the plan's")
     ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
-    return Reports(plan, ids, plan.sampler.privatise(records.codes, source))
+    return Reports(plan, ids, plan.sampler.privatise(records.codes, source, fused=fused))
