@@ -17,8 +17,8 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 from privtally.service import operations
 from privtally.store import open_store, surveys
 from privtally.store.accept import Arrival, accept
-from privtally.store.session import Session, Store
 from privtally.store.options import Options
+from privtally.store.session import Session, Store
 from tests.store.people import answered, arrivals, new_survey
 from tests.store.postgres_server import new_database
 
