@@ -21,31 +21,32 @@ def privatise(
         bool,
         Option("--keep-order", help="Keep the rows' order (report 5 is row 5's) instead of sorting by random ids."),
     ] = False,
+    workers: Annotated[
+        int, Option(help="How many threads draw reports; 0 for one a core.", callback=options.within(0, 1_024))
+    ] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Turn every row of answers into a private report, in an order that says nothing about the rows."""
-    from privtally.exact.source import Stream
+    from os import cpu_count
+
     from privtally.files import check_output, read_plan
-    from privtally.participant.respond import respond_many
+    from privtally.participant.bulk import respond_in_bulk
     from privtally.tables.answer_files import open_answers
-    from privtally.tables.faults import say_ignored
     from privtally.tables.gathering import Gathered
     from privtally.tables.report_output import write_reports
 
     check_output(output, [*data, plan])
     the_plan = read_plan(plan)
-    source = Stream.from_system()
     with (
-        open_answers(data, the_plan.schema, coded=codes) as answers,
+        open_answers(data, the_plan.schema, coded=codes, notice=err.print) as answers,
         Gathered(the_plan, keep_order=keep_order) as all_of,
     ):
         with progress("Privatising", answers.rows) as advance:
-            for records in answers.batches(advance):
-                all_of.add(respond_many(the_plan, records, source))
+            batches = (records.codes for records in answers.batches(advance))
+            for reports in respond_in_bulk(the_plan, batches, workers or cpu_count() or 1):
+                all_of.add(reports)
         with err.status("Writing"):
             write_reports(output, the_plan, all_of)
-    if answers.ignored:
-        err.print(say_ignored([*answers.ignored]))
     facts = {"plan": the_plan.digest, "reports": all_of.reports, "ignored_columns": [*answers.ignored]}
     line = f"{output}: {all_of.reports:,} private reports to plan {the_plan.digest[:12]}…"
     announce(output, facts, line, json=json)

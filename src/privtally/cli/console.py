@@ -70,13 +70,9 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 def read_answers(path: Path, schema: "Schema") -> "Records":
     """All records of a table; says which of its columns are ignored."""
     from privtally.tables.answer_files import open_answers
-    from privtally.tables.faults import say_ignored
 
-    with open_answers([path], schema) as answers, progress("Reading", answers.rows) as advance:
-        records = answers.read_all(advance)
-    if answers.ignored:
-        err.print(say_ignored([*answers.ignored]))
-    return records
+    with open_answers([path], schema, notice=err.print) as answers, progress("Reading", answers.rows) as advance:
+        return answers.read_all(advance)
 
 
 def write_picture(figure: "Figure", path: Path) -> None:

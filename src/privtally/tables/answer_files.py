@@ -1,6 +1,6 @@
 """Files of participants' answers: CSV, NDJSON and Parquet, many of them, one after the other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,16 @@ from privtally.schema import Records, Schema
 from privtally.tables.answers import Answers
 from privtally.tables.csv_table import open_table
 from privtally.tables.database import engine, text
+from privtally.tables.faults import say_ignored
 from privtally.tables.paths import Format, every_file, format_of, is_plain
+
+
+Notice = Callable[[str], None]
+"""Hears a sentence that people should read."""
+
+
+def tell_nobody(sentence: str) -> None:
+    """Drop a sentence."""
 
 
 @dataclass
@@ -28,6 +37,7 @@ class AnswerFiles:
     schema: Schema
     connection: duckdb.DuckDBPyConnection
     coded: bool = False
+    notice: Notice = tell_nobody
     ignored: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -65,7 +75,7 @@ class AnswerFiles:
         # The engine's own messages quote what is in a file, so that none of them is passed on.
         try:
             answers = Answers(str(path), self.schema, self._relation(path, known), self.coded)
-            self.ignored |= dict.fromkeys(answers.ignored)
+            self._ignore(answers.ignored)
             yield from answers.batches()
         except duckdb.Error as fault:
             raise _unreadable(path, known, fault) from None
@@ -73,7 +83,7 @@ class AnswerFiles:
     def _plain_csv(self, path: Path) -> Iterator[Records]:
         """Read by the engine as far as it gets; what it cannot read is read again with care, line by line."""
         with open_table(path, self.schema, coded=self.coded) as table:
-            self.ignored |= dict.fromkeys(table.ignored)
+            self._ignore(table.ignored)
             if table.width == 1 or not is_plain(path):
                 yield from table.batches()
                 return
@@ -89,6 +99,11 @@ class AnswerFiles:
                 if len(records) > done:
                     yield Records(self.schema, records.codes[done:])
                 done = max(done - len(records), 0)
+
+    def _ignore(self, columns: Sequence[str]) -> None:
+        if fresh := [column for column in columns if column not in self.ignored]:
+            self.ignored |= dict.fromkeys(fresh)
+            self.notice(say_ignored(fresh))
 
     def _relation(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:
         file = text(path)
@@ -107,10 +122,12 @@ class AnswerFiles:
 
 
 @contextmanager
-def open_answers(paths: Sequence[Path], schema: Schema, *, coded: bool = False) -> Iterator[AnswerFiles]:
+def open_answers(
+    paths: Sequence[Path], schema: Schema, *, coded: bool = False, notice: Notice = tell_nobody
+) -> Iterator[AnswerFiles]:
     """The answers in files, in directories and in files that patterns match."""
     with engine() as connection:
-        yield AnswerFiles(every_file(paths), schema, connection, coded)
+        yield AnswerFiles(every_file(paths), schema, connection, coded, notice)
 
 
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:

@@ -17,7 +17,7 @@ from privtally.tables.database import text
 from privtally.tables.faults import quoted
 from privtally.tables.parquet_reports import parquet_sources, unreadable
 from privtally.tables.paths import Format, Kind, Packing, format_of, is_plain
-from privtally.tables.report_lines import MOST_LINE_BYTES, canonical_copy
+from privtally.tables.report_lines import canonical_copy
 from privtally.tables.report_output import code_columns
 from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN
 
@@ -139,7 +139,7 @@ class DuckReports:
         )
         codes = [f"TRY_CAST(codes[{place}] AS BIGINT)" for place in range(1, width + 1)]
         how = "columns = {'line': 'VARCHAR'}, auto_detect = false, header = false, quote = '', escape = ''"
-        how += f", delim = E'\\x01', compression = '{packing}', max_line_size = {MOST_LINE_BYTES}"
+        how += f", delim = E'\\x01', compression = '{packing}', max_line_size = {256 + 11 * width}"
         return f"""
             INSERT INTO parsed
             SELECT CASE WHEN state = {SOUND} THEN unhex(id) END,

@@ -10,12 +10,14 @@ An attribute that was not asked is null, and empty in CSV.
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
 import numpy as np
 
 from privtally.documents.plan import Plan
+from privtally.documents.report import Reports
 from privtally.errors import DocumentError
 from privtally.files import is_stream, replacing, write_whole
 from privtally.schema import code_type
@@ -58,10 +60,19 @@ def _stream(plan: Plan, gathered: Gathered) -> arrow.Stream:
     columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
 
     def make() -> Iterator[Mapping[str, arrow.Column]]:
-        for reports in gathered.batches():
+        for reports in ahead(gathered.batches()):
             yield {"id": reports.ids, **dict(zip(columns, reports.codes.T, strict=True))}
 
     return arrow.Stream({"id": np.empty((0, 16), dtype=np.uint8), **columns}, make)
+
+
+def ahead(batches: Iterator[Reports]) -> Iterator[Reports]:
+    """The same batches, each made while the one before it is used."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, batches, None)
+        while (batch := following.result()) is not None:
+            following = pool.submit(next, batches, None)
+            yield batch
 
 
 def code_columns(plan: Plan) -> list[str]:
