@@ -1,6 +1,6 @@
 """A peer from the package index under the empirical auditor: what does its software really spend?
 
-`pip install multi-freq-ldpy`, then `python -m benchmarks.peers [--draws 300000] [--json]`
+`pip install multi-freq-ldpy`, then `python -m benchmarks.peer_audit [--draws 300000] [--json]`
 
 Each client is a black box: record in, report out. The auditor's bound holds at a confidence of 95 %; one that exceeds
 the nominal ε proves that the client is not ε-private for whole records. Needs a few minutes, one report at a time.
