@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from privtally.collector import tabulate, tally as module
+from privtally.collector import tabulate
+from privtally.collector import tally as module
 from privtally.collector.tally import count, count_times, nothing, tally
 from privtally.documents.counts import check_counts, load_counts
 from privtally.documents.plan import Plan
