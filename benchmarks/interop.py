@@ -1,8 +1,8 @@
 """Our reports through multi-freq-ldpy's estimators and theirs through ours: the same frequencies from the same reports.
 
-`python -m benchmarks.interop` prints the largest difference for SPL, SMP and RS+FD with randomized response and exits with
-1 if one is above 1e-12. multi-freq-ldpy clips at 0 and divides by the sum; the same is done to our unbiased estimates. Its
-RS+FD, told ε, spends ln(d(e^ε − 1) + 1) on the pivot, so our plan promises that.
+`python -m benchmarks.interop` prints the largest difference for SPL, SMP and RS+FD with randomized response and exits
+with 1 if one is above 1e-12. multi-freq-ldpy clips at 0 and divides by the sum; the same is done to our unbiased
+estimates. Its RS+FD, told ε, spends ln(d(e^ε − 1) + 1) on the pivot, so our plan promises that.
 """
 
 import json

@@ -2,10 +2,11 @@
 
 `python -m benchmarks.peers [--json FILE] [--picture FILE] [--guide docs/guide/peers.md]`
 
-The job is to privatise, tally and estimate for n people with d = 4 attributes of k = 4 labels at ε = 1. multi-freq-ldpy,
-pure-ldp, OpenDP and diffprivlib come from the package index, each into an environment of its own below build/peers, which
-this program makes. Everybody runs in a process of its own, in turns; figures are medians over the turns, in CPU time of one
-core, and a ratio is taken within a turn. The number of people differs, so that a turn takes everybody about as long.
+The job is to privatise, tally and estimate for n people with d = 4 attributes of k = 4 labels at ε = 1.
+multi-freq-ldpy, pure-ldp, OpenDP and diffprivlib come from the package index, each into an environment of its own below
+build/peers that this program makes. Everybody runs in a process of its own, in turns. Figures are medians over the
+turns, in CPU time of one core, and a ratio is taken within a turn. Faster ones get more people, so that a turn takes
+everybody about as long.
 
 Then accuracy at the same ε, and how privtally's own cost grows. Exit code 1: a bar was missed.
 """
@@ -28,7 +29,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS, action="append", help="one part, or several by repeating this")
     parser.add_argument("--turns", type=int, default=7, help="repetitions for speed, in turns")
-    parser.add_argument("--runs", type=int, default=30, help="collections for accuracy; fewer for 1,024 labels")
+    parser.add_argument("--runs", type=int, default=25, help="collections for accuracy; a fifth for 1,024 labels")
     parser.add_argument("--json", type=Path, help="write the figures of speed there")
     parser.add_argument("--picture", type=Path, help="draw how cost grows there (needs matplotlib)")
     parser.add_argument("--guide", type=Path, help="rewrite the tables of this page")

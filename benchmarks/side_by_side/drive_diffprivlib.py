@@ -1,7 +1,7 @@
 """diffprivlib's exponential mechanism for categories, with the same utility for all wrong answers: randomized response.
 
-It is the one mechanism of diffprivlib that answers for a person with any number of labels. There is no estimator for it:
-the counts and the inversion are ours, in the fewest steps.
+It is the one mechanism of diffprivlib that answers for a person with any number of labels. There is no estimator for
+it: the counts and the inversion are ours, in the fewest steps.
 """
 
 from collections import Counter

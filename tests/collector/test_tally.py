@@ -9,6 +9,7 @@ import pytest
 from privtally.collector import tabulate
 from privtally.collector import tally as module
 from privtally.collector.tally import count, count_times, nothing, tally
+from privtally.documents import sub_reports
 from privtally.documents.counts import check_counts, load_counts
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report, Reports
@@ -177,3 +178,15 @@ def test_blocks_of_attributes_give_the_tables_of_all_pairs() -> None:
         expected = np.zeros((outputs[one], outputs[two]), dtype=np.int64)
         np.add.at(expected, (codes[:, one], codes[:, two]), 1)
         np.testing.assert_array_equal(two_way[one, two], expected)
+
+
+def test_distinct_rows_too_wide_for_one_number_keep_their_order() -> None:
+    """Seventy attributes of five codes: 5^70 possible rows."""
+    outputs = (5,) * 70
+    made_up = np.random.default_rng(3)
+    codes = made_up.integers(0, 5, (40, 70))[made_up.integers(0, 40, 200)]
+    times = made_up.integers(1, 9, 200)
+    found = sub_reports.distinct(outputs, codes, times)
+    rows, index = np.unique(codes, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(found.codes, rows)
+    np.testing.assert_array_equal(found.times, np.bincount(index.ravel(), times).astype(np.int64))
