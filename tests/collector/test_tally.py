@@ -180,12 +180,13 @@ def test_blocks_of_attributes_give_the_tables_of_all_pairs() -> None:
         np.testing.assert_array_equal(two_way[one, two], expected)
 
 
-def test_distinct_rows_too_wide_for_one_number_keep_their_order() -> None:
+@pytest.mark.parametrize("reports", [0, 1, 2, 200])
+def test_distinct_rows_too_wide_for_one_number_keep_their_order(reports: int) -> None:
     """Seventy attributes of five codes: 5^70 possible rows."""
     outputs = (5,) * 70
     made_up = np.random.default_rng(3)
-    codes = made_up.integers(0, 5, (40, 70))[made_up.integers(0, 40, 200)]
-    times = made_up.integers(1, 9, 200)
+    codes = made_up.integers(0, 5, (40, 70))[made_up.integers(0, 40, reports)]
+    times = made_up.integers(1, 9, reports)
     found = sub_reports.distinct(outputs, codes, times)
     rows, index = np.unique(codes, axis=0, return_inverse=True)
     np.testing.assert_array_equal(found.codes, rows)

@@ -68,7 +68,7 @@ def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -
             cells = len(keys)
         keys = keys * size + column
         cells *= size
-    if cells <= SUB_REPORT_LIMIT:
+    if prod(outputs) <= SUB_REPORT_LIMIT:
         totals = add_up(keys, times, cells)
         (seen,) = np.nonzero(totals)
         return SubReports(np.stack(np.unravel_index(seen, outputs), axis=1), totals[seen])
