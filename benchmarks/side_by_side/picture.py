@@ -19,7 +19,7 @@ def draw(costs: Mapping[str, Sequence[Cost]]) -> Any:
     for axes, (what, label) in zip(figure.subplots(1, 3), AXES.items(), strict=True):
         own = costs[what]
         values = sorted({getattr(each, what) for each in own})
-        last = max(each.total for each in own if getattr(each, what) == values[-1])
+        last = min(each.total for each in own if getattr(each, what) == values[-1])
         axes.plot(
             values,
             [last * value / values[-1] for value in values],
@@ -33,6 +33,10 @@ def draw(costs: Mapping[str, Sequence[Cost]]) -> Any:
             axes.plot(places, [each.total for each in mine], label=name, markersize=5, **MECHANISM_STYLES[mechanism])
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.minorticks_off()
+        axes.set_xticks(
+            values, [f"{value:,}" if value < 10_000 else f"{value:.0e}".replace("e+0", "e") for value in values]
+        )
         axes.set_xlabel(label)
         axes.set_title(_rest(what), fontsize=9)
         plain_axes(axes)
