@@ -118,8 +118,9 @@ def _check_codes(plan: Plan, codes: Codes) -> None:
         raise CountsError(
             f"codes must be integers of the shape (reports, {mechanism.width}), got {codes.dtype} {codes.shape}"
         )
+    signed = np.issubdtype(codes.dtype, np.signedinteger)
     for attribute, column, size in zip(plan.schema.attributes, codes.T, mechanism.outputs, strict=True):
-        if len(column) and (column.max() >= size or column.min() < 0):
+        if len(column) and (column.max() >= size or (signed and column.min() < 0)):
             raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
 
 
