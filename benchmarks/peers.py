@@ -1,70 +1,78 @@
-"""A peer from the package index under the empirical auditor: what does its software really spend?
+"""privtally side by side with its peers: the same job, the same population, the same ε.
 
-`pip install multi-freq-ldpy`, then `python -m benchmarks.peers [--draws 300000] [--json]`
+`python -m benchmarks.peers [--json FILE] [--picture FILE] [--guide docs/guide/peers.md]`
 
-Each client is a black box: record in, report out. The auditor's bound holds at a confidence of 95 %; one that exceeds
-the nominal ε proves that the client is not ε-private for whole records. Needs a few minutes, one report at a time.
+The job is to privatise, tally and estimate for n people with d = 4 attributes of k = 4 labels at ε = 1.
+multi-freq-ldpy, pure-ldp, OpenDP and diffprivlib come from the package index, each into an environment of its own below
+build/peers that this program makes. Everybody runs in a process of its own, in turns. Figures are medians over the
+turns, in CPU time of one core, and a ratio is taken within a turn. Faster ones get more people, so that a turn takes
+everybody about as long.
+
+Then accuracy at the same ε, and how privtally's own cost grows. Exit code 1: a bar was missed.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Hashable
-from typing import Any
+from pathlib import Path
 
-from privtally.privacy.attack import Codes, attack, one_by_one
+from benchmarks.accuracy import rewrite
+from benchmarks.side_by_side import accuracy, scaling, speed, words
+from benchmarks.side_by_side.environments import PEERS
+from privtally.version import SOFTWARE
 
-SIZES = (4, 4, 4, 4)
-EPSILON = 1.0
-
-
-def plain(report: Any) -> Any:
-    """A peer's report, lists and arrays of any depth, as something to count; numbers, labels and None stay."""
-    if hasattr(report, "tolist"):
-        report = report.tolist()
-    if isinstance(report, list | tuple):
-        return tuple(map(plain, report))
-    return report
+PARTS = ("speed", "accuracy", "scaling")
 
 
-def clients() -> dict[str, Any]:
-    """The peer's clients that answer whole records."""
-    from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
-
-    return {
-        "SPL[GRR]": SPL_solution.SPL_GRR_Client,
-        "SMP[GRR]": SMP_solution.SMP_GRR_Client,
-        "RS+FD[GRR]": RSpFD_solution.RSpFD_GRR_Client,
-        "RS+FD[OUE, zero]": RSpFD_solution.RSpFD_UE_zero_Client,
-    }
+def arguments() -> argparse.Namespace:
+    """What the program was told."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part, or several by repeating this")
+    parser.add_argument("--turns", type=int, default=7, help="repetitions for speed, in turns")
+    parser.add_argument("--runs", type=int, default=25, help="collections for accuracy; a fifth for 1,024 labels")
+    parser.add_argument("--json", type=Path, help="write the figures of speed there")
+    parser.add_argument("--picture", type=Path, help="draw how cost grows there (needs matplotlib)")
+    parser.add_argument("--guide", type=Path, help="rewrite the tables of this page")
+    return parser.parse_args()
 
 
 def main() -> int:
-    """Audit every client and print what was proven; 1 if the peer is not installed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=300_000)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    try:
-        found = clients()
-    except ImportError:
-        print("multi-freq-ldpy is not installed; pip install multi-freq-ldpy", file=sys.stderr)
-        return 1
-    rows = []
-    for name, client in found.items():
+    """Measure, print, write what was asked for; 1 if a bar was missed."""
+    options = arguments()
+    only = options.only or PARTS
+    versions = ", ".join(f"{peer.name} {peer.version}" for peer in PEERS)
+    print(f"{SOFTWARE}; {versions}\n")
+    missed: list[str] = []
+    if "speed" in only:
+        rows = speed.rows(speed.measure(options.turns))
+        missed += speed.missed(rows)
+        tell("speed", words.speed(rows), options.guide, words.reasons(rows))
+        if options.json is not None:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if "accuracy" in only:
+        found = accuracy.measure(options.runs)
+        tell("accuracy", words.accuracy(found), options.guide, words.reasons(found))
+    if "scaling" in only:
+        costs = scaling.measure(3)
+        tables = [words.scaling(scaling.steps(own, what), what) for what, own in costs.items()]
+        tell("scaling", "\n\n".join(tables), options.guide, [])
+        missed += scaling.too_steep(costs["people"])
+        if options.picture is not None:
+            from benchmarks.side_by_side.picture import save
 
-        def respond(record: Codes, client: Any = client) -> Hashable:
-            report: Hashable = plain(client(list(record), list(SIZES), len(SIZES), EPSILON))
-            return report
+            save(costs, options.picture)
+    if missed:
+        print(f"missed: {'; '.join(missed)}", file=sys.stderr)
+    return int(bool(missed))
 
-        finding = attack(one_by_one(respond), SIZES, options.draws)
-        rows.append({"client": name, "nominal": EPSILON, "at_least": finding.epsilon, "draws": options.draws})
-        if not options.json:
-            verdict = "not ε-private for whole records" if finding.epsilon > EPSILON else "nothing found"
-            print(f"{name:18} nominal ε = {EPSILON:g}, proven ≥ {finding.epsilon:.3f}: {verdict}")
-    if options.json:
-        print(json.dumps(rows, indent=1))
-    return 0
+
+def tell(part: str, text: str, guide: Path | None, reasons: list[str]) -> None:
+    """Print a part's tables, and why figures are missing; put the tables into the guide's page."""
+    print(f"{text}\n")
+    for reason in reasons:
+        print(f"missing: {reason}")
+    if guide is not None:
+        rewrite(guide, f"benchmarks/peers.py, {part}", text)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
 """Counts depend on the reports and on nothing else: not on batches, not on order, not on how they came in."""
 
+from itertools import combinations
+
 import msgspec
 import numpy as np
 import pytest
 
+from privtally.collector import tabulate
 from privtally.collector import tally as module
 from privtally.collector.tally import count, count_times, nothing, tally
+from privtally.documents import sub_reports
 from privtally.documents.counts import check_counts, load_counts
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report, Reports
@@ -49,6 +53,7 @@ def test_counts_are_the_same_whatever_the_batches(name: str, limit: int, monkeyp
     turned = count(plan, reports.codes[::-1], limit)
     distinct, times = np.unique(reports.codes, axis=0, return_counts=True)
     monkeypatch.setattr(module, "_CHUNK", 11)
+    monkeypatch.setattr(tabulate, "_CHUNK", 11)
     for other in (
         by_halves,
         turned,
@@ -144,3 +149,32 @@ def test_no_reports_are_counts_too() -> None:
     for plan in PLANS.values():
         assert tally(plan, []).counts == nothing(plan)
         assert nothing(plan).reports == 0
+
+
+def test_blocks_of_attributes_give_the_tables_of_all_pairs() -> None:
+    """Nine attributes of 2 to 300 labels: several blocks, one attribute that is a block by itself, and every pair."""
+    outputs = (4, 4, 4, 4, 300, 5, 7, 2, 16)
+    made_up = np.random.default_rng(2)
+    codes = np.column_stack([made_up.integers(0, size, 500) for size in outputs]).astype(np.uint16)
+    pairs = list(combinations(range(len(outputs)), 2))
+    tables = tabulate.tabulate(codes, outputs, tabulate.covering(outputs, range(len(outputs)), pairs))
+    one_way, two_way = tabulate.one_way(tables, outputs), tabulate.two_way(tables, outputs)
+    for own, size in enumerate(outputs):
+        np.testing.assert_array_equal(one_way[own], np.bincount(codes[:, own], minlength=size))
+    for one, two in pairs:
+        expected = np.zeros((outputs[one], outputs[two]), dtype=np.int64)
+        np.add.at(expected, (codes[:, one], codes[:, two]), 1)
+        np.testing.assert_array_equal(two_way[one, two], expected)
+
+
+@pytest.mark.parametrize("reports", [0, 1, 2, 200])
+def test_distinct_rows_too_wide_for_one_number_keep_their_order(reports: int) -> None:
+    """Seventy attributes of five codes: 5^70 possible rows."""
+    outputs = (5,) * 70
+    made_up = np.random.default_rng(3)
+    codes = made_up.integers(0, 5, (40, 70))[made_up.integers(0, 40, reports)]
+    times = made_up.integers(1, 9, reports)
+    found = sub_reports.distinct(outputs, codes, times)
+    rows, index = np.unique(codes, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(found.codes, rows)
+    np.testing.assert_array_equal(found.times, np.bincount(index.ravel(), times).astype(np.int64))

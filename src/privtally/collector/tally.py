@@ -1,17 +1,19 @@
 """tally: reports -> Counts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from privtally.collector.tabulate import Group, covering, one_way, tabulate, two_way
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report, check_report
-from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports, add_up, distinct, kept_pairs
+from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports, add_up, distinct, kept_pairs, merge
 from privtally.errors import CountsError
 from privtally.exact.arrays import Codes, Integers
+from privtally.mechanisms import Part
 from privtally.names import SetAside
 
 _CHUNK = 1 << 18
@@ -51,10 +53,34 @@ def tally(plan: Plan, reports: Iterable[Report], limit: int = SUB_REPORT_LIMIT) 
 def count(plan: Plan, codes: Codes, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of an array of private codes (report, attribute)."""
     _check_codes(plan, codes)
-    total = nothing(plan, limit)
+    outputs = plan.sampler.outputs
+    several = [part for part in plan.sampler.parts if len(part.attributes) > 1]
+    few: list[Group] = [(part.attributes,) for part in several if prod(part.outputs) <= SUB_REPORT_LIMIT]
+    tables = tabulate(codes, outputs, few)
+    parts = {part.attributes: _sub_reports(part, codes, tables.get((part.attributes,)), limit) for part in several}
+    _check_answers(several, codes, parts)
+    kept = kept_pairs(outputs, parts)
+    seen = one_way(tables, outputs)
+    more = tabulate(codes, outputs, covering(outputs, set(range(len(outputs))) - seen.keys(), kept))
+    seen |= one_way(more, outputs)
+    pairs = two_way(more, outputs)
+    attributes = tuple(seen[own] for own in range(len(outputs)))
+    return Counts(plan.digest, len(codes), attributes, parts, {pair: pairs[pair] for pair in kept}, limit)
+
+
+def _sub_reports(part: Part, codes: Codes, table: Integers | None, limit: int) -> SubReports | None:
+    """The distinct sub-reports of a part, from a table of all possible ones if there is one; None past the limit."""
+    if table is not None:
+        (cells,) = np.nonzero(table)
+        rows = np.stack(np.unravel_index(cells, part.outputs), axis=1)
+        return SubReports(rows, table[cells]) if len(cells) <= limit else None
+    total: SubReports | None = SubReports(np.empty((0, len(part.outputs)), np.int64), np.empty(0, np.int64))
     for start in range(0, len(codes), _CHUNK):
-        piece = codes[start : start + _CHUNK]
-        total += count_times(plan, piece, np.ones(len(piece), dtype=np.int64), limit)
+        if total is None:
+            break
+        piece = codes[start : start + _CHUNK, list(part.attributes)]
+        own = distinct(part.outputs, piece, np.ones(len(piece), dtype=np.int64))
+        total = merge(part.outputs, total, own, limit)
     return total
 
 
@@ -88,10 +114,19 @@ def _check_codes(plan: Plan, codes: Codes) -> None:
         raise CountsError(
             f"codes must be integers of the shape (reports, {mechanism.width}), got {codes.dtype} {codes.shape}"
         )
+    signed = np.issubdtype(codes.dtype, np.signedinteger)
     for attribute, column, size in zip(plan.schema.attributes, codes.T, mechanism.outputs, strict=True):
-        if len(column) and (column.max() >= size or column.min() < 0):
+        if len(column) and (column.max() >= size or (signed and column.min() < 0)):
             raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
-    for part in mechanism.parts:
-        asked = np.sum(codes[:, list(part.attributes)] < np.array(part.answers), axis=1)
-        if part.silent and (asked != part.pivots).any():
-            raise CountsError(f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part")
+
+
+def _check_answers(parts: Sequence[Part], codes: Codes, found: Mapping[tuple[int, ...], SubReports | None]) -> None:
+    """Refuse reports that answer more or fewer attributes of a silent part than it asks."""
+    for part in parts:
+        if part.silent:
+            subs = found[part.attributes]
+            rows = codes[:, list(part.attributes)] if subs is None else subs.codes
+            if (np.sum(rows < np.array(part.answers), axis=1) != part.pivots).any():
+                raise CountsError(
+                    f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part"
+                )

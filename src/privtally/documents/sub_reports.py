@@ -61,20 +61,19 @@ def add_up(codes: Integers, times: Integers, size: int) -> Integers:
 def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -> SubReports:
     """Distinct rows in lexicographic order, with the sums of their times."""
     codes = codes.astype(np.int64, copy=False)
-    cells = prod(outputs)
-    if cells >= 2**63:
-        rows, index = np.unique(codes, axis=0, return_inverse=True)
-        return SubReports(rows, add_up(index.ravel(), times, len(rows)))
-    radix = np.cumprod([1, *reversed(outputs[1:])], dtype=np.int64)[::-1]
-    keys = codes @ radix
-    if cells <= SUB_REPORT_LIMIT:
+    keys, cells = np.zeros(len(codes), dtype=np.int64), 1
+    for column, size in zip(codes.T, outputs, strict=True):
+        if cells * size >= 2**63:  # number the combinations that occur; they keep their order
+            keys = np.unique(keys, return_inverse=True)[1]
+            cells = len(keys)
+        keys = keys * size + column
+        cells *= size
+    if prod(outputs) <= SUB_REPORT_LIMIT:
         totals = add_up(keys, times, cells)
-        keys = np.flatnonzero(totals)
-        totals = totals[keys]
-    else:
-        keys, index = np.unique(keys, return_inverse=True)
-        totals = add_up(index, times, len(keys))
-    return SubReports(keys[:, None] // radix % np.array(outputs, dtype=np.int64), totals)
+        (seen,) = np.nonzero(totals)
+        return SubReports(np.stack(np.unravel_index(seen, outputs), axis=1), totals[seen])
+    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+    return SubReports(codes[first], add_up(index, times, len(first)))
 
 
 def merge(outputs: Sequence[int], one: SubReports | None, two: SubReports | None, limit: int) -> SubReports | None:

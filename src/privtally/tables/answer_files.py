@@ -17,7 +17,6 @@ from privtally.tables.database import engine, text
 from privtally.tables.faults import say_ignored
 from privtally.tables.paths import Format, every_file, format_of, is_plain
 
-
 Notice = Callable[[str], None]
 """Hears a sentence that people should read."""
 
