@@ -1,6 +1,6 @@
 """Rows and reports a second through files, by the program itself: time on the clock, processor time, peak memory.
 
-    python -m benchmarks.tables [--rows 10000000] [--json FILE] [--keep DIR]
+    python -m benchmarks.tables [--rows 10000000] [--json FILE] [--guide docs/guide/scale.md] [--keep DIR]
 
 Four questions of four answers, Corr-RR's first plan and SMP. Every line is one run of `privtally`, its start included.
 Files are made by DuckDB in a temporary directory, or in the one that is named; 100 million rows need some 10 GB.
@@ -19,6 +19,8 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen
 
 import duckdb
+
+from benchmarks.accuracy import rewrite
 
 LABELS = ("red", "green", "blue", "white")
 QUESTIONS = ("first", "second", "third", "fourth")
@@ -93,21 +95,31 @@ def lines(directory: Path, rows: int) -> list[Line]:
     return found
 
 
+def table(found: list[Line]) -> str:
+    """The lines as a table in Markdown; what counts leave on disk is not worth a number."""
+    rows = ["| job | rows | million rows/s | CPU s | peak MB | bytes a row |", "|---|---:|---:|---:|---:|---:|"]
+    for line in found:
+        size = f"{line.bytes_per_row:.1f}" if line.bytes_per_row > 1 else ""
+        rate = f"{line.rows_per_second / 1e6:.2f}"
+        rows.append(f"| {line.job} | {line.rows:,} | {rate} | {line.cpu_seconds:.1f} | {line.peak_mb:.0f} | {size} |")
+    return "\n".join(rows)
+
+
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--guide", type=Path, help="a page that has a place for the table")
     parser.add_argument("--keep", type=Path, help="an existing directory for the files")
     options = parser.parse_args()
     with ExitStack() as stack:
         directory = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="privtally-")))
         found = lines(directory, options.rows)
-    print(f"{'job':56} {'rows':>12} {'M rows/s':>9} {'CPU s':>7} {'peak MB':>8} {'bytes':>6}")
-    for line in found:
-        rate = line.rows_per_second / 1e6
-        size = f"{line.bytes_per_row:.1f}"
-        print(f"{line.job:56} {line.rows:12,} {rate:9.2f} {line.cpu_seconds:7.1f} {line.peak_mb:8.0f} {size:>6}")
+    text = table(found)
+    print(text)
+    if options.guide:
+        rewrite(options.guide, "benchmarks/tables.py", text)
     if options.json:
         options.json.write_text(json.dumps([asdict(line) for line in found], indent=1) + "\n")
 
