@@ -62,8 +62,6 @@ class Result:
         """A picture: one panel for each attribute. Needs the extra `plot`."""
         if not picture.available():
             raise DocumentError(picture.HOW_TO_INSTALL)
-        import matplotlib.pyplot  # noqa: F401  # a notebook then knows how to show figures
-
         return picture.draw(self.estimate)
 
     def __repr__(self) -> str:

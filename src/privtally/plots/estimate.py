@@ -60,13 +60,14 @@ def render(figure: "Figure", path: Path) -> bytes:
 def draw(estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
     """One panel for each attribute: the frequency of each label with its 95 % interval, and the truth if known."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+
+    from privtally.plots.shown import ShownFigure
 
     with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}):
         names = list(estimate.attributes)
         columns, rows, height = _grid([len(attribute.labels) for attribute in estimate.attributes.values()])
         drawn = names[: rows * columns]
-        figure = Figure(figsize=(PANEL_WIDTH * columns, rows * height + FOOT), layout="constrained")
+        figure = ShownFigure(figsize=(PANEL_WIDTH * columns, rows * height + FOOT), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, name in zip(panels, drawn, strict=False):
             _draw_attribute(panel, estimate.attributes[name], name, None if truth is None else truth[name])
