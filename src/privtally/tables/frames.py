@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import duckdb
+import nanoarrow as na
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 
@@ -97,7 +98,8 @@ def _to_polars(table: Stream, select: str, like: Native) -> Native:
     import polars as pl
 
     with engine() as connection:
-        made = pl.DataFrame(duckdb.from_arrow(table, connection=connection).project(select))
+        # Not the relation itself: Polars would keep its type, of which DuckDB complains when the process ends.
+        made = pl.DataFrame(na.ArrayStream(duckdb.from_arrow(table, connection=connection).project(select)))
     return made.lazy() if isinstance(like, pl.LazyFrame) else made
 
 
