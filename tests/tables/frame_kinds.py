@@ -18,7 +18,6 @@ def relation(columns: Columns) -> duckdb.DuckDBPyRelation:
 
 KINDS: Mapping[str, Callable[[Columns], Any]] = {
     "pandas": lambda columns: pd.DataFrame(columns),
-    "pandas, rows named": lambda columns: pd.DataFrame(columns, index=[7] * len(next(iter(columns.values())))),
     "polars": lambda columns: pl.DataFrame(columns, strict=False),
     "polars, lazy": lambda columns: pl.LazyFrame(columns, strict=False),
     "pyarrow": lambda columns: pa.table(dict(columns)),

@@ -1,5 +1,7 @@
 """Answers in frames of every library: what is taken, and what a refusal says without quoting an answer."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -126,6 +128,20 @@ def test_everything_that_pandas_calls_missing_is_a_skipped_answer(missing: objec
     assert read(pd.DataFrame({"a": pd.Series(["x", missing], dtype=object)}), schema).codes.tolist() == [[0], [2]]
 
 
+def test_the_index_of_pandas_is_no_column() -> None:
+    frame = pd.DataFrame({"smokes": ["no", "yes"]}, index=pd.Index([7, 7], name="café"))
+    assert read(frame, ONE).codes.tolist() == [[0], [1]]
+    assert "'café'" in refusal(frame, Schema.of({"café": ["jamais", "très"]}))
+
+
+@pytest.mark.parametrize("values", [[["no"], ["yes"]], [b"\xff", b"no"], [{"a": 1}, {"a": 2}]], ids=repr)
+def test_what_is_neither_text_nor_number_is_refused(values: list[Any]) -> None:
+    for kind in ("pandas", "polars", "pyarrow"):
+        with pytest.raises((RecordError, DocumentError)) as fault:
+            read(KINDS[kind]({"smokes": values}), ONE)
+        assert fault.value.__cause__ is None
+
+
 def test_the_type_of_a_mixed_column_is_not_guessed_from_its_first_rows() -> None:
     values = pd.Series([1] * 5_000 + [SECRET], dtype=object)
     assert "row 5,001" in refusal(pd.DataFrame({"n": values}), Schema.of({"n": ["1", "2"]}))
@@ -183,6 +199,28 @@ def test_reports_in_a_frame_are_small_integers() -> None:
     assert [str(kind) for kind in privatise(design(SCHEMA, 1.0, "smp"), pd.DataFrame(COLUMNS)).dtypes[1:]] == [
         "UInt8"
     ] * 3
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "duckdb"])
+def test_no_other_library_is_needed(kind: str) -> None:
+    """In a process where the others cannot be imported."""
+    others = [name for name in ("pandas", "polars", "pyarrow", "pyspark", "matplotlib") if name != kind]
+    make = {
+        "pandas": "import pandas; frame = pandas.DataFrame({'a': ['x', 'y']})",
+        "polars": "import polars; frame = polars.LazyFrame({'a': ['x', 'y']})",
+        "duckdb": "import duckdb; frame = duckdb.sql(\"SELECT unnest(['x', 'y']) AS a\")",
+    }
+    program = f"""
+import sys
+sys.modules |= dict.fromkeys({others})
+{make[kind]}
+import privtally
+plan = privtally.design(privtally.Schema.of({{"a": ["x", "y"]}}), 1.0, "spl")
+assert privtally.tally(plan, privtally.privatise(plan, frame)).counts.reports == 2
+privtally.run(frame, plan.schema, mechanism="spl")._repr_html_()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_lazy_frame_of_reports_is_drawn_once() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 import duckdb
-import numpy as np
 
 from privtally.documents.plan import Plan
 from privtally.errors import DocumentError, RecordError
@@ -46,19 +45,14 @@ class AnswerTable(Protocol):
 class FrameAnswers:
     """Answers in a frame whose columns fit a schema; `ignored` are the columns that the schema does not name."""
 
-    frame: Frame
     answers: Answers
     ignored: tuple[str, ...]
 
     def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        # The engine's own messages quote what is in a frame, so that none of them is passed on.
-        try:
-            yield from self.answers.batches(advance)
-        except duckdb.Error:
-            raise DocumentError(f"{self.frame.where} cannot be read; do its columns hold texts or numbers?") from None
+        return self.answers.batches(advance)
 
     def read_all(self, advance: Advance = silently) -> Records:
-        return Records(self.answers.schema, np.concatenate([records.codes for records in self.batches(advance)]))
+        return self.answers.read_all(advance)
 
 
 def privatise(
@@ -103,10 +97,15 @@ def _frame(data: Native) -> Frame:
 @contextmanager
 def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[FrameAnswers]:
     asked, ignored = _split(frame, schema)
-    with engine() as connection:
-        connection.execute("SET pandas_analyze_sample = 0")  # mixed columns are texts, whatever their first rows hold
-        with arrow.registered(connection, "answers", frame.gather(asked)):
-            yield FrameAnswers(frame, Answers(frame.where, schema, connection.sql("FROM answers"), coded), ignored)
+    gathered = frame.gather(asked)
+    # The engine's own messages quote what is in a frame, so that none of them is passed on.
+    try:
+        with engine() as connection:
+            connection.execute("SET pandas_analyze_sample = 0")  # mixed columns are texts, whatever comes first in them
+            with arrow.registered(connection, "answers", gathered):
+                yield FrameAnswers(Answers(frame.where, schema, connection.sql("FROM answers"), coded), ignored)
+    except duckdb.Error:
+        raise DocumentError(f"{frame.where} cannot be read; do its columns hold texts or numbers?") from None
 
 
 def _split(frame: Frame, schema: Schema) -> tuple[list[str], tuple[str, ...]]:

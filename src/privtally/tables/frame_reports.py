@@ -41,11 +41,12 @@ def tally(plan: Plan, reports: Native | Iterable[Report], limit: int = SUB_REPOR
     if frame is None:
         return tally_reports(plan, reports, limit)
     _check_columns(frame, plan)
-    with engine() as connection, arrow.registered(connection, "given", frame.gather(frame.columns)):
-        try:
+    given = frame.gather(frame.columns)
+    try:
+        with engine() as connection, arrow.registered(connection, "given", given):
             return tally_table(plan, _FrameReports(connection, plan, frame), limit=limit)
-        except duckdb.Error:  # its message would quote the frame
-            raise ReportError(f"{frame.where} cannot be read; ids must be bytes or texts, and codes integers") from None
+    except duckdb.Error:  # its message would quote the frame
+        raise ReportError(f"{frame.where} cannot be read; ids must be bytes or texts, and codes integers") from None
 
 
 class _FrameReports:

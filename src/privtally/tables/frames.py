@@ -67,20 +67,20 @@ def recognise(data: Any) -> Frame | None:
     return Frame(data, library, columns, _KINDS[library])
 
 
-class _Streamed:
-    """A relation of another DuckDB connection, which ours can read as Arrow only."""
+class _AsArrow:
+    """A table as Arrow only: our engine reads no relation of another connection, and Polars with pyarrow alone."""
 
-    def __init__(self, relation: Native) -> None:
-        self._relation = relation
+    def __init__(self, table: Native) -> None:
+        self._table = table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._relation.__arrow_c_stream__(requested_schema)
+        return self._table.__arrow_c_stream__(requested_schema)
 
 
 def _from_polars(frame: Native, columns: Sequence[str]) -> Any:
     from polars import selectors
 
-    return frame.lazy().select(selectors.by_name(*columns)).collect()
+    return _AsArrow(frame.lazy().select(selectors.by_name(*columns)).collect())
 
 
 def _from_spark(frame: Native, columns: Sequence[str]) -> Any:
@@ -128,7 +128,7 @@ _KINDS = {
     "pandas": Kind(lambda frame, columns: frame[list(columns)], _to_pandas),
     "polars": Kind(_from_polars, _to_polars),
     "pyarrow": Kind(lambda frame, columns: frame.select(list(columns)), _to_pyarrow),
-    "duckdb": Kind(lambda frame, columns: _Streamed(frame.project(", ".join(map(name, columns)))), _to_duckdb),
+    "duckdb": Kind(lambda frame, columns: _AsArrow(frame.project(", ".join(map(name, columns)))), _to_duckdb),
     "pyspark": _SPARK,
     "pyspark[connect]": _SPARK,
 }
