@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         estimate_pair as estimate_pair,
         estimate_pairs as estimate_pairs,
     )
-    from privtally.collector.tally import Tallied as Tallied, count as count, tally as tally
+    from privtally.collector.tally import Tallied as Tallied, count as count
     from privtally.documents.campaign import Campaign as Campaign, State as State, refresh as refresh
     from privtally.documents.counts import Counts as Counts, load_counts as load_counts
     from privtally.documents.estimate import Estimate as Estimate, load_estimate as load_estimate
@@ -35,13 +35,16 @@ if TYPE_CHECKING:
     from privtally.lab.advise import recommend as recommend
     from privtally.participant.client import Participant as Participant
     from privtally.participant.respond import encode as encode, respond as respond, respond_many as respond_many
+    from privtally.running import Result as Result, run as run
     from privtally.schema import Attribute as Attribute, Record as Record, Records as Records, Schema as Schema
+    from privtally.tables.frame_answers import privatise as privatise
+    from privtally.tables.frame_reports import tally as tally
 
 _HOME = {
     "collector.estimate": ("estimate",),
     "collector.learn": ("learn",),
     "collector.pairs": ("PairEstimate", "PairEstimates", "estimate_pair", "estimate_pairs"),
-    "collector.tally": ("Tallied", "count", "tally"),
+    "collector.tally": ("Tallied", "count"),
     "documents.campaign": ("Campaign", "State", "refresh"),
     "documents.counts": ("Counts", "load_counts"),
     "documents.estimate": ("Estimate", "load_estimate"),
@@ -53,7 +56,10 @@ _HOME = {
     "lab.advise": ("recommend",),
     "participant.client": ("Participant",),
     "participant.respond": ("encode", "respond", "respond_many"),
+    "running": ("Result", "run"),
     "schema": ("Attribute", "Record", "Records", "Schema"),
+    "tables.frame_answers": ("privatise",),
+    "tables.frame_reports": ("tally",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -14,6 +14,7 @@ from msgspec.structs import force_setattr
 
 from privtally.alignments import Alignment, check_alignments
 from privtally.bins import Bins, Declared
+from privtally.declared import declared_labels
 from privtally.errors import RecordError, SchemaError
 from privtally.exact import wire
 from privtally.exact.arrays import Codes
@@ -151,6 +152,13 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             if isinstance(labels, str):
                 raise SchemaError(f"attribute '{name}' needs a list of labels, not one text")
         return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
+
+    @classmethod
+    def from_frame(cls, frame: Any, categories: Mapping[str, Any] | None = None) -> "Schema":
+        """A schema of a frame's columns, each of which declares its categories: as a Polars or DuckDB Enum, or by a
+        dtype in `categories`, as for pandas.
+        """
+        return cls.of(declared_labels(frame, categories or {}))
 
     @classmethod
     def from_toml(cls, text: str | bytes) -> "Schema":

@@ -184,28 +184,31 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         """The estimate as a document, laid out for reading."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
-    def to_csv(self) -> bytes:
-        """The estimate as CSV: one line for each label, and one more for each among those who answered; or one for each
-        label in each round.
+    def table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The columns and rows of a table: one row for each label, and one more for each among those who answered; or
+        one for each label in each round. An interval that is missing is None.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        columns = ["attribute", "label", "frequency", "standard_error", "low_95", "high_95"]
         if self.rounds is not msgspec.UNSET:
-            writer.writerow(["round", "attribute", "label", "frequency", "standard_error", "low_95", "high_95"])
-            for own in self.rounds:
-                for name, found in own.attributes.items():
-                    writer.writerows([own.round, name, *row] for row in _rows(found))
-            return text.getvalue().encode()
-        writer.writerow(["attribute", "label", "frequency", "standard_error", "low_95", "high_95", "among"])
+            found = ((own.round, name, each) for own in self.rounds for name, each in own.attributes.items())
+            return ["round", *columns], [(number, name, *row) for number, name, each in found for row in _rows(each)]
+        rows: list[tuple[Any, ...]] = []
         for name, attribute in self.attributes.items():
-            writer.writerows([name, *row, "everybody"] for row in _rows(attribute))
+            rows += [(name, *row, "everybody") for row in _rows(attribute)]
             if attribute.answered is not msgspec.UNSET:
-                writer.writerows([name, *row, "answered"] for row in _rows(attribute.answered))
+                rows += [(name, *row, "answered") for row in _rows(attribute.answered)]
+        return [*columns, "among"], rows
+
+    def to_csv(self) -> bytes:
+        """The estimate's table as CSV."""
+        text = io.StringIO()
+        columns, rows = self.table()
+        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
         return text.getvalue().encode()
 
 
 def _rows(found: Frequencies) -> Iterator[tuple[Any, ...]]:
-    nothing = ("",) * len(found.labels)
+    nothing = (None,) * len(found.labels)
     bounds = (nothing if bound is msgspec.UNSET else bound for bound in (found.low, found.high))
     return zip(found.labels, found.frequencies, found.standard_errors, *bounds, strict=True)
 

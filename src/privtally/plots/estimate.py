@@ -60,13 +60,14 @@ def render(figure: "Figure", path: Path) -> bytes:
 def draw(estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
     """One panel for each attribute: the frequency of each label with its 95 % interval, and the truth if known."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+
+    from privtally.plots.shown import ShownFigure
 
     with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}):
         names = list(estimate.attributes)
         columns, rows, height = _grid([len(attribute.labels) for attribute in estimate.attributes.values()])
         drawn = names[: rows * columns]
-        figure = Figure(figsize=(PANEL_WIDTH * columns, rows * height + FOOT), layout="constrained")
+        figure = ShownFigure(figsize=(PANEL_WIDTH * columns, rows * height + FOOT), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, name in zip(panels, drawn, strict=False):
             _draw_attribute(panel, estimate.attributes[name], name, None if truth is None else truth[name])
@@ -77,14 +78,24 @@ def draw(estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] 
             panel.set_axis_off()
         legend_below(figure, max(panels[: len(drawn)], key=lambda panel: len(panel.get_legend_handles_labels()[1])))
         left_out = "" if len(drawn) == len(names) else f"\nthe first {len(drawn)} of {len(names)} attributes"
-        source = estimate.provenance
-        reports = sum(phase.reports for phase in source.phases)
-        how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g} each, method {estimate.method}"
-        figure.suptitle(f"{reports:,} private reports, {how}{left_out}", fontsize=11)
+        figure.suptitle(headline(estimate) + left_out, fontsize=11)
         # Text is laid out once, while the fonts above are in force.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
     return figure
+
+
+def headline(estimate: Estimate | TopEstimate) -> str:
+    """Where an estimate came from, in one line."""
+    source = estimate.provenance
+    reports = sum(phase.reports for phase in source.phases)
+    how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g} each, method {estimate.method}"
+    return f"{reports:,} private reports, {how}"
+
+
+def most_frequent(frequencies: Sequence[float], most: int = MOST_LABELS) -> list[int]:
+    """The codes of the most frequent labels, in the labels' order."""
+    return sorted(sorted(range(len(frequencies)), key=lambda code: -frequencies[code])[:most])
 
 
 def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
@@ -101,7 +112,7 @@ def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
 def _draw_attribute(
     panel: Any, attribute: AttributeEstimate | TopLabels, name: str, truth: Sequence[float] | None
 ) -> None:
-    order = sorted(sorted(range(len(attribute.labels)), key=lambda code: -attribute.frequencies[code])[:MOST_LABELS])
+    order = most_frequent(attribute.frequencies)
     every = attribute.of if isinstance(attribute, TopLabels) else len(attribute.labels)
     places = range(len(order))
     percent, errors = _percent(attribute, order)

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -24,7 +24,10 @@ def engine(threads: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
         if threads:
             config["threads"] = threads
         with duckdb.connect(":memory:", config=config) as connection:
-            connection.execute("SET enable_progress_bar = false")
+            with suppress(
+                duckdb.InvalidInputException
+            ):  # a notebook without ipywidgets has none, and no setting for it
+                connection.execute("SET enable_progress_bar = false")
             yield connection
 
 

@@ -59,7 +59,7 @@ class DuckReports:
             rows = sum(self._many(f"FROM ({source})") for source in sources)
             pieces = max(1, -(-rows // ROWS_AT_ONCE)) if self._in_pieces else 1
             for piece in range(pieces):
-                within = _id_range(piece, pieces)
+                within = id_range(piece, pieces)
                 yield self._connection.sql(" UNION ALL ".join(f"{source} WHERE {within}" for source in sources))
                 self._advance(rows * (piece + 1) // pieces)
         except duckdb.Error:  # its message would quote the file
@@ -154,7 +154,7 @@ class DuckReports:
             )"""
 
 
-def _id_range(piece: int, pieces: int) -> str:
+def id_range(piece: int, pieces: int) -> str:
     """The condition that an id is in one of so many ranges of equal size; rows without one are in the first."""
     least = f"id >= {_blob(piece, pieces)}" if piece else "true"
     most = f"id < {_blob(piece + 1, pieces)}" if piece + 1 < pieces else "true"

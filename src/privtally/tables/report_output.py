@@ -48,14 +48,15 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
     select, options = _FORMS[known.kind](plan)
     if known.kind != "parquet":
         options += f", COMPRESSION '{known.packing}'"
-    with engine() as connection, arrow.registered(connection, "gathered", _stream(plan, gathered)):
+    with engine() as connection, arrow.registered(connection, "gathered", as_stream(plan, gathered)):
         try:
             connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(path)} ({options})")
         except duckdb.IOException:
             raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
 
 
-def _stream(plan: Plan, gathered: Gathered) -> arrow.Stream:
+def as_stream(plan: Plan, gathered: Gathered) -> arrow.Stream:
+    """Gathered reports as a table of ids and codes; an attribute that was not asked has the code after its last."""
     kind = code_type(plan.sampler.outputs)
     columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
 
@@ -86,10 +87,15 @@ def _codes(plan: Plan) -> list[str]:
     return [column if silence is None else f"nullif({column}, {silence})" for column, silence in pairs]
 
 
-def _parquet(plan: Plan) -> tuple[str, str]:
+def id_and_codes(plan: Plan) -> str:
+    """What to select of a stream of reports: ids, and codes that are null where an attribute was not asked."""
     named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
+    return ", ".join(["id", *named])
+
+
+def _parquet(plan: Plan) -> tuple[str, str]:
     facts = f"KV_METADATA {{format: {text(FORMAT)}, plan: {text(plan.digest)}}}"
-    return ", ".join(["id", *named]), f"FORMAT parquet, PARQUET_VERSION v2, COMPRESSION snappy, {facts}"
+    return id_and_codes(plan), f"FORMAT parquet, PARQUET_VERSION v2, COMPRESSION snappy, {facts}"
 
 
 def _csv(plan: Plan) -> tuple[str, str]:
