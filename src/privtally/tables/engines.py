@@ -16,6 +16,7 @@ from privtally.tables.paths import every_file
 from privtally.tables.report_input import DuckReports
 from privtally.tables.tallying import Engine
 
+
 @dataclass(frozen=True)
 class EngineChoice:
     """An engine, and for Spark the URL of the cluster's master; without one Spark runs on this machine."""

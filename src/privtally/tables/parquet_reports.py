@@ -99,9 +99,7 @@ def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) 
     return dict(connection.execute(query).fetchall())
 
 
-def _columns(
-    connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]
-) -> dict[Path, Kinds]:
+def _columns(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, Kinds]:
     """The names and types of each file's columns."""
     found: dict[Path, list[tuple[str, str]]] = {path: [] for path in paths}
     if paths:

@@ -12,7 +12,7 @@ ROWS_AT_ONCE = 2_500_000
 class PolarsLibrary:
     """See `library`."""
 
-    faults = (pl.exceptions.PolarsError, OSError)
+    faults: tuple[type[Exception], ...] = (pl.exceptions.PolarsError, OSError)
 
     def scan(self, paths: Sequence[Path]) -> pl.LazyFrame:
         table = pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)

@@ -12,7 +12,6 @@ from privtally.files import Advance, silently
 from privtally.tables.engines import EngineChoice, open_reports
 from privtally.tables.tallying import set_aside, tally_table
 
-
 DUCKDB = EngineChoice()
 
 
