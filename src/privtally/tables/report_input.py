@@ -74,7 +74,10 @@ class DuckReports:
 
     def read(self, table: Any) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
-        return arrow.batches(table)
+        try:
+            yield from arrow.batches(table)
+        except duckdb.Error:  # its message would quote the file
+            raise self.unreadable() from None
 
     @contextmanager
     def in_parquet(self) -> Iterator[ParquetReports]:

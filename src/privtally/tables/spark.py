@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,7 @@ def _start(master: str) -> SparkSession:
     if master.startswith("local") or _hosts(master) <= {"127.0.0.1", "localhost"}:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # we use none of it
     conf = SparkConf().setMaster(master).setAll(list(_SETTINGS.items()))
     try:
         if SparkContext._gateway is None:  # noqa: SLF001  # as it starts Java itself, that prints on our standard error
