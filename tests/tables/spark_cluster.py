@@ -35,6 +35,10 @@ class Cluster:
         process, _ = self.start(name, [*words, "-d", str(self.room / name), self.master], "Successfully registered")
         self.workers.append(process)
 
+    def deaths(self) -> int:
+        """How many workers were killed."""
+        return sum(worker.poll() == -signal.SIGKILL for worker in self.workers)
+
     def start(self, name: str, words: Sequence[str], until: str) -> tuple[subprocess.Popen[bytes], str]:
         """A process of the cluster, once its log has a line; that line."""
         import pyspark

@@ -1,6 +1,7 @@
 """Reports in Parquet files, computed by a library that reads them itself: what Polars and Spark have in common."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,9 @@ class Library(Protocol):
 
     faults: tuple[type[Exception], ...]
     """What it raises if a file cannot be read."""
+
+    failed: str
+    """What to say if every file can be read here and the library still fails."""
 
     def scan(self, paths: Sequence[Path]) -> Any:
         """The table in files of the same columns, and a column `bytes`: how long each id is."""
@@ -55,11 +59,12 @@ class LibraryReports:
     def pieces(self) -> Iterator[Any]:
         """The reports, read again for every piece."""
         with self._reports.in_parquet() as (files, parsed, rows):
-            sources = [
-                *self._sources(files.own, files.columns, _form()),
-                *self._sources(files.stating, files.columns, _plan_and_form(self._plan)),
-                *self._sources(parsed, {}, nw.col("state")),
-            ]
+            with self._naming_what_cannot_be_read():
+                sources = [
+                    *self._sources(files.own, files.columns, _form()),
+                    *self._sources(files.stating, files.columns, _plan_and_form(self._plan)),
+                    *self._sources(parsed, {}, nw.col("state")),
+                ]
             groups = min(rows, prod(self._plan.sampler.outputs))
             many = self._library.pieces(rows, groups) if self._in_pieces else 1
             for piece in range(many):
@@ -68,11 +73,16 @@ class LibraryReports:
 
     def read(self, table: Any) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
-        try:
+        with self._naming_what_cannot_be_read():
             computed = self._library.collect(table)
-        except self._library.faults:  # its message would quote the file
-            raise self._reports.unreadable() from None
         return arrow.batches(computed)
+
+    @contextmanager
+    def _naming_what_cannot_be_read(self) -> Iterator[None]:
+        try:
+            yield
+        except self._library.faults:  # its message would quote the file
+            raise self._reports.unreadable(self._library.failed) from None
 
     def _sources(self, paths: Sequence[Path], columns: Mapping[Path, Kinds], state: nw.Expr) -> Iterator[Any]:
         """Tables of ids, states and codes, one for all files that have the same columns."""

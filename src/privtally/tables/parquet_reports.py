@@ -17,6 +17,8 @@ from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 
+NO_ROOM = "the reports cannot be read; is there room for temporary files (TMPDIR)?"
+
 Kinds = tuple[tuple[str, str], ...]
 """The names and types of columns."""
 
@@ -82,15 +84,15 @@ def many_rows(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> i
     return int(many)
 
 
-def unreadable(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path]) -> DocumentError:
-    """Which of several Parquet files cannot be read."""
+def unreadable(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path], otherwise: str) -> DocumentError:
+    """Which of several Parquet files cannot be read, or what else may be wrong."""
     for path in paths:
         try:
             connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_files([path])}")
         except duckdb.Error:
             there = "it may be cut short or of another kind" if path.exists() else "there is no such file"
             return DocumentError(f"{path} cannot be read as Parquet; {there}")
-    return DocumentError("the reports cannot be read; is there room for temporary files (TMPDIR)?")
+    return DocumentError(otherwise)
 
 
 def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[str, str]:

@@ -15,6 +15,7 @@ class PolarsLibrary:
     """See `library`."""
 
     faults: tuple[type[Exception], ...] = (pl.exceptions.PolarsError, OSError)
+    failed = "Polars cannot read the reports; leave --engine out, then DuckDB does"
 
     def scan(self, paths: Sequence[Path]) -> pl.LazyFrame:
         table = pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)

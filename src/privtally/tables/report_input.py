@@ -16,6 +16,7 @@ from privtally.tables import arrow
 from privtally.tables.database import text
 from privtally.tables.faults import quoted
 from privtally.tables.parquet_reports import (
+    NO_ROOM,
     ParquetFiles,
     ParquetReports,
     many_rows,
@@ -94,9 +95,9 @@ class DuckReports:
                 raise self.unreadable() from None
             yield ParquetReports(files, parsed, rows)
 
-    def unreadable(self) -> DocumentError:
-        """Which of the files cannot be read."""
-        return unreadable(self._connection, self._paths["parquet"])
+    def unreadable(self, otherwise: str = NO_ROOM) -> DocumentError:
+        """Which of the files cannot be read, or what else may be wrong."""
+        return unreadable(self._connection, self._paths["parquet"], otherwise)
 
     def _many(self, of: str) -> int:
         ((many,),) = self._connection.execute(f"SELECT count(*) {of}").fetchall()

@@ -43,6 +43,7 @@ class SparkLibrary:
     """See `library`."""
 
     faults: tuple[type[Exception], ...] = SPARK_FAULTS
+    failed = "Spark gave the job up; its workers must run, and be able to read these files under the same paths"
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
