@@ -15,7 +15,6 @@ from privtally.tables.database import engine
 from privtally.tables.engines import EngineChoice, open_reports
 from privtally.tables.library import LibraryReports
 from privtally.tables.report_files import tally_files
-from privtally.tables.report_input import DuckReports
 from privtally.tables.tallying import tally_table
 from tests.support import first_plan
 from tests.tables.made_up_reports import Table, reference, tables, write
@@ -64,7 +63,7 @@ def test_the_counts_are_the_same_when_a_worker_is_killed(cluster: Cluster, tmp_p
     expected = tally_files(PLAN, files)
     with engine() as connection, spark_session(cluster.master) as session:
         dying = DyingLibrary(session, marker)
-        assert tally_table(PLAN, LibraryReports(dying, PLAN, DuckReports(connection, PLAN, files))) == expected
+        assert tally_table(PLAN, LibraryReports(dying, connection, PLAN, files)) == expected
     assert marker.exists()
     assert cluster.deaths() == 1
     cluster.start_worker()

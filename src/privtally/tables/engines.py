@@ -38,18 +38,18 @@ def open_reports(
     """The reports in files, in directories and in files that patterns match."""
     with engine() as connection:
         files = every_file(paths)
-        reports = DuckReports(connection, plan, files, in_pieces=in_pieces, advance=advance)
         if choice.name == "polars":
             from privtally.tables.polars_library import PolarsLibrary
 
-            yield LibraryReports(PolarsLibrary(), plan, reports, in_pieces=in_pieces, advance=advance)
+            yield LibraryReports(PolarsLibrary(), connection, plan, files, in_pieces=in_pieces, advance=advance)
         elif choice.name == "spark":
             from privtally.tables.spark import SparkLibrary, spark_session
 
             with spark_session(choice.master) as session:
-                yield LibraryReports(SparkLibrary(session), plan, reports, in_pieces=in_pieces, advance=advance)
+                library = SparkLibrary(session)
+                yield LibraryReports(library, connection, plan, files, in_pieces=in_pieces, advance=advance)
         else:
-            yield reports
+            yield DuckReports(connection, plan, files, in_pieces=in_pieces, advance=advance)
 
 
 _PACKAGES = {"duckdb": "duckdb", "polars": "polars", "spark": "pyspark"}

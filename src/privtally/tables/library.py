@@ -1,11 +1,12 @@
 """Reports in Parquet files, computed by a library that reads them itself: what Polars and Spark have in common."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
+import duckdb
 import nanoarrow as na
 import narwhals as nw
 
@@ -13,8 +14,9 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES
 from privtally.files import Advance, silently
 from privtally.tables import arrow
-from privtally.tables.parquet_reports import Kinds
-from privtally.tables.report_input import DuckReports
+from privtally.tables.native import Alike, native_reports
+from privtally.tables.parquet_reports import unreadable
+from privtally.tables.paths import Format, format_of
 from privtally.tables.report_output import code_columns
 from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN
 
@@ -47,23 +49,25 @@ class LibraryReports:
     def __init__(
         self,
         library: Library,
+        connection: duckdb.DuckDBPyConnection,
         plan: Plan,
-        reports: DuckReports,
+        paths: Sequence[Path],
         *,
         in_pieces: bool = True,
         advance: Advance = silently,
     ) -> None:
-        self._library, self._plan, self._reports = library, plan, reports
+        self._library, self._connection, self._plan, self._paths = library, connection, plan, paths
         self._in_pieces, self._advance = in_pieces, advance
 
     def pieces(self) -> Iterator[Any]:
         """The reports, read again for every piece."""
-        with self._reports.in_parquet() as (files, parsed, rows):
+        with native_reports(self._connection, self._plan, self._paths) as reports:
+            rows = reports.rows
             with self._naming_what_cannot_be_read():
                 sources = [
-                    *self._sources(files.own, files.columns, _form()),
-                    *self._sources(files.stating, files.columns, _plan_and_form(self._plan)),
-                    *self._sources(parsed, {}, nw.col("state")),
+                    *self._sources(reports.own, _form()),
+                    *self._sources(reports.stating, _plan_and_form(self._plan)),
+                    *self._sources(reports.parsed, nw.col("state")),
                 ]
             groups = min(rows, prod(self._plan.sampler.outputs))
             many = self._library.pieces(rows, groups) if self._in_pieces else 1
@@ -82,14 +86,12 @@ class LibraryReports:
         try:
             yield
         except self._library.faults:  # its message would quote the file
-            raise self._reports.unreadable(self._library.failed) from None
+            parquet = [path for path in self._paths if format_of(path) == Format("parquet")]
+            raise unreadable(self._connection, parquet, self._library.failed) from None
 
-    def _sources(self, paths: Sequence[Path], columns: Mapping[Path, Kinds], state: nw.Expr) -> Iterator[Any]:
+    def _sources(self, files: Alike, state: nw.Expr) -> Iterator[Any]:
         """Tables of ids, states and codes, one for all files that have the same columns."""
-        same: dict[Kinds, list[Path]] = {}
-        for path in paths:
-            same.setdefault(columns.get(path, ()), []).append(path)
-        for kinds, own in same.items():
+        for kinds, own in files.items():
             kind_of = dict(kinds)
             codes = [_code(column, kind_of.get(column)) for column in code_columns(self._plan)]
             table = nw.from_native(self._library.scan(own))

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,7 @@ from privtally.files import Advance, silently
 from privtally.tables import arrow
 from privtally.tables.database import text
 from privtally.tables.faults import quoted
-from privtally.tables.parquet_reports import (
-    NO_ROOM,
-    ParquetFiles,
-    ParquetReports,
-    many_rows,
-    parquet_files,
-    parquet_sources,
-    unreadable,
-)
+from privtally.tables.parquet_reports import parquet_sources, unreadable
 from privtally.tables.paths import Format, Kind, Packing, format_of, is_plain
 from privtally.tables.report_lines import MOST_LINE_BYTES, canonical_copy
 from privtally.tables.report_output import code_columns
@@ -62,8 +54,8 @@ class DuckReports:
     def pieces(self) -> Iterator[duckdb.DuckDBPyRelation]:
         """The reports; those in text are parsed once, those in Parquet read again for every piece."""
         try:
-            files = parquet_files(self._connection, self._plan, self._paths["parquet"])
-            sources = [*self._parsed(), *parquet_sources(self._plan, files)]
+            parquet = parquet_sources(self._connection, self._plan, self._paths["parquet"])
+            sources = [*self._parsed(), *parquet]
             rows = sum(self._many(f"FROM ({source})") for source in sources)
             pieces = max(1, -(-rows // ROWS_AT_ONCE)) if self._in_pieces else 1
             for piece in range(pieces):
@@ -71,33 +63,14 @@ class DuckReports:
                 yield self._connection.sql(" UNION ALL ".join(f"{source} WHERE {within}" for source in sources))
                 self._advance(rows * (piece + 1) // pieces)
         except duckdb.Error:  # its message would quote the file
-            raise self.unreadable() from None
+            raise unreadable(self._connection, self._paths["parquet"]) from None
 
     def read(self, table: Any) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
         try:
             yield from arrow.batches(table)
         except duckdb.Error:  # its message would quote the file
-            raise self.unreadable() from None
-
-    @contextmanager
-    def in_parquet(self) -> Iterator[ParquetReports]:
-        """The same reports for an engine that reads Parquet alone: what it cannot read is written again for it."""
-        with tempfile.TemporaryDirectory(prefix="privtally-") as room:
-            try:
-                files = parquet_files(self._connection, self._plan, self._paths["parquet"])
-                sources = [*self._parsed(), *parquet_sources(self._plan, ParquetFiles(other=files.other))]
-                parsed = [Path(room, "parsed.parquet")] if sources else []
-                for path in parsed:
-                    self._connection.execute(f"COPY ({' UNION ALL '.join(sources)}) TO {text(path)} (FORMAT parquet)")
-                rows = many_rows(self._connection, [*files.own, *files.stating, *parsed])
-            except duckdb.Error:
-                raise self.unreadable() from None
-            yield ParquetReports(files, parsed, rows)
-
-    def unreadable(self, otherwise: str = NO_ROOM) -> DocumentError:
-        """Which of the files cannot be read, or what else may be wrong."""
-        return unreadable(self._connection, self._paths["parquet"], otherwise)
+            raise unreadable(self._connection, self._paths["parquet"]) from None
 
     def _many(self, of: str) -> int:
         ((many,),) = self._connection.execute(f"SELECT count(*) {of}").fetchall()
