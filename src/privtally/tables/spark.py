@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ PATIENCE = 5.0, 60.0
 MOST_GROUPS = 8_000_000
 """How many different reports are brought here at once, some 300 MB."""
 
-SPARK_FAULTS = (PySparkException, Py4JError)
+SPARK_FAULTS = (PySparkException, Py4JError, ConnectionError)
 _HERE = "local[*]"
 _SETTINGS = {
     "spark.app.name": "privtally",
@@ -73,7 +73,8 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
         _await_worker(session, master or _HERE)
         yield session
     finally:
-        session.stop()
+        with suppress(*SPARK_FAULTS):  # it may be gone already
+            session.stop()
 
 
 def spark_path(path: Path) -> str:
