@@ -21,7 +21,7 @@ serve: $(SERVING)
 	$(BIN)/privtally serve --store sqlite:///$(DEMO) --new-token
 
 test: $(READY)
-	$(BIN)/pytest -n auto -q
+	$(BIN)/pytest -n auto --dist loadgroup -q
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -61,6 +61,10 @@ class StoreError(PrivtallyError):
     """A database cannot be used, or holds something else."""
 
 
+class EngineError(PrivtallyError):
+    """What should compute over tables cannot be used: an extra or Java is missing, or a cluster does not answer."""
+
+
 class RequestError(PrivtallyError):
     """A request to the service does not have the form that it must have."""
 

@@ -40,3 +40,6 @@ RULES_LABEL_BY_LABEL: tuple[Rule, ...] = ("published",)
 
 SetAside = Literal["wrong_plan", "invalid_report", "id_conflict"]
 """Why reports in files are not counted."""
+
+EngineName = Literal["duckdb", "polars", "spark"]
+"""What computes over tables."""

@@ -7,6 +7,7 @@ from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.console import announce, err, progress
+from privtally.cli.engines import EngineOption, MasterOption, PrivatiseEngineOption, privatise_on_spark
 from privtally.cli.options import JsonFlag, PlanOption
 
 
@@ -24,11 +25,19 @@ def privatise(
     workers: Annotated[
         int, Option(help="How many threads draw reports; 0 for one a core.", callback=options.within(0, 1_024))
     ] = 0,
+    engine: PrivatiseEngineOption = "duckdb",
+    master: MasterOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Turn every row of answers into a private report, in an order that says nothing about the rows."""
+    if engine == "spark":
+        privatise_on_spark(data, plan, output, master, codes=codes, keep_order=keep_order, json=json)
+        return
     from os import cpu_count
 
+    from privtally.tables.engines import EngineChoice
+
+    EngineChoice(engine, master)
     from privtally.files import check_output, read_plan
     from privtally.participant.bulk import respond_in_bulk
     from privtally.tables.answer_files import open_answers
@@ -69,16 +78,20 @@ def tally(
         Path | None,
         Option("--set-aside", metavar="FILE.csv", help="List the reports that were not counted, with the reason."),
     ] = None,
+    engine: EngineOption = "duckdb",
+    master: MasterOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
     from privtally.files import check_output, read_plan, write_bytes
+    from privtally.tables.engines import EngineChoice
     from privtally.tables.report_files import list_set_aside, tally_files
 
     check_output(output, [*reports, plan])
+    chosen = EngineChoice(engine, master)
     the_plan = read_plan(plan)
     with progress("Tallying", 0) as advance:
-        result = tally_files(the_plan, reports, trust_ids=trust_ids, advance=advance)
+        result = tally_files(the_plan, reports, trust_ids=trust_ids, engine=chosen, advance=advance)
     counts = result.counts
     write_bytes(output, counts.dump())
     facts: dict[str, Any] = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
@@ -90,7 +103,7 @@ def tally(
     for reason, many in result.set_aside.items():
         err.print(f"{many:,} {'report' if many == 1 else 'reports'} set aside: {_REASONS[reason]}.")
     if set_aside is not None:
-        write_bytes(set_aside, list_set_aside(the_plan, reports))
+        write_bytes(set_aside, list_set_aside(the_plan, reports, engine=chosen))
         err.print(f"Written: {set_aside}")
 
 

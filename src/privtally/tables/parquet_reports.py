@@ -39,15 +39,19 @@ def parquet_sources(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Se
     ]
 
 
-def unreadable(connection: duckdb.DuckDBPyConnection, paths: Iterable[Path]) -> DocumentError:
+def unreadable(
+    connection: duckdb.DuckDBPyConnection,
+    paths: Iterable[Path],
+    otherwise: str = "the reports cannot be read; is there room for temporary files (TMPDIR)?",
+) -> DocumentError:
     """Which of several Parquet files cannot be read."""
     for path in paths:
         try:
-            connection.execute(f"SELECT count(COLUMNS(*)) FROM {_files([path])}")
+            connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_files([path])}")
         except duckdb.Error:
             there = "it may be cut short or of another kind" if path.exists() else "there is no such file"
             return DocumentError(f"{path} cannot be read as Parquet; {there}")
-    return DocumentError("the reports cannot be read; is there room for temporary files (TMPDIR)?")
+    return DocumentError(otherwise)
 
 
 def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[str, str]:

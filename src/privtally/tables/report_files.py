@@ -9,16 +9,22 @@ from privtally.collector.tally import Tallied
 from privtally.documents.plan import Plan
 from privtally.errors import ReportError
 from privtally.files import Advance, silently
-from privtally.tables.database import engine
-from privtally.tables.paths import every_file
-from privtally.tables.report_input import DuckReports
+from privtally.tables.engines import EngineChoice, open_reports
 from privtally.tables.tallying import set_aside, tally_table
 
+DUCKDB = EngineChoice()
 
-def tally_files(plan: Plan, paths: Sequence[Path], *, trust_ids: bool = False, advance: Advance = silently) -> Tallied:
+
+def tally_files(
+    plan: Plan,
+    paths: Sequence[Path],
+    *,
+    trust_ids: bool = False,
+    engine: EngineChoice = DUCKDB,
+    advance: Advance = silently,
+) -> Tallied:
     """The counts of reports in files, in directories and in files that patterns match; refused if none counts."""
-    with engine() as connection:
-        reports = DuckReports(connection, plan, every_file(paths), in_pieces=not trust_ids, advance=advance)
+    with open_reports(engine, plan, paths, in_pieces=not trust_ids, advance=advance) as reports:
         result = tally_table(plan, reports, trust_ids=trust_ids)
     if not result.counts.reports:
         others = result.set_aside.get("wrong_plan", 0)
@@ -27,12 +33,12 @@ def tally_files(plan: Plan, paths: Sequence[Path], *, trust_ids: bool = False, a
     return result
 
 
-def list_set_aside(plan: Plan, paths: Sequence[Path]) -> bytes:
+def list_set_aside(plan: Plan, paths: Sequence[Path], *, engine: EngineChoice = DUCKDB) -> bytes:
     """The ids of reports that are not counted, with the reason, as CSV; no id where there is no valid one."""
     room = io.StringIO()
     lines = csv.writer(room, lineterminator="\n")
     lines.writerow(["id", "reason"])
-    with engine() as connection:
-        for name, reason in set_aside(plan, DuckReports(connection, plan, every_file(paths))):
+    with open_reports(engine, plan, paths) as reports:
+        for name, reason in set_aside(plan, reports):
             lines.writerow([name.hex() if name else "", reason])
     return room.getvalue().encode()

@@ -67,7 +67,10 @@ class DuckReports:
 
     def read(self, table: Any) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
-        return arrow.batches(table)
+        try:
+            yield from arrow.batches(table)
+        except duckdb.Error:  # its message would quote the file
+            raise unreadable(self._connection, self._paths["parquet"]) from None
 
     def _many(self, of: str) -> int:
         ((many,),) = self._connection.execute(f"SELECT count(*) {of}").fetchall()
