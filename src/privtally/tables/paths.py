@@ -37,11 +37,21 @@ def is_plain(path: Path) -> bool:
 
 def every_file(paths: Sequence[Path]) -> list[Path]:
     """The files that are named, that patterns match, and that directories hold at any depth, in the names' order."""
-    found = [file for path in paths for file in _files(path)]
-    twice = next((file for place, file in enumerate(found) if file in found[:place] and file != STANDARD), None)
-    if twice is not None:
-        raise DocumentError(f"{twice} is named twice; name every file once")
-    return found
+    found: dict[Path, Path] = {}
+    for file in (file for path in paths for file in _files(path)):
+        target = _target(file)
+        if target in found:
+            raise DocumentError(f"{file} is named twice; name every file once")
+        found[target] = file
+    return list(found.values())
+
+
+def _target(path: Path) -> Path:
+    """What a path leads to, the same for all its names."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise DocumentError(f"cannot read {path}: its links lead in a circle") from None
 
 
 def _files(path: Path) -> Iterator[Path]:
