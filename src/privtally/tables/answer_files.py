@@ -12,7 +12,7 @@ import numpy as np
 from privtally.errors import DocumentError, RecordError
 from privtally.files import Advance, silently
 from privtally.schema import Records, Schema
-from privtally.tables import database, zstd
+from privtally.tables import csv_engine, database, zstd
 from privtally.tables.answers import Answers
 from privtally.tables.csv_table import Header, open_table, read_header
 from privtally.tables.database import engine, name, text
@@ -107,18 +107,13 @@ class AnswerFiles:
 
     def _header(self, path: Path, known: Format) -> Header:
         """The header of a compressed CSV file."""
-        how = "columns = {'line': 'VARCHAR'}, auto_detect = false, header = false, quote = '', escape = ''"
-        how += f", delim = E'\\x01', compression = '{known.packing}', hive_partitioning = false"
-        lines = self.connection.execute(f"SELECT line FROM read_csv({database.file(path)}, {how}) LIMIT 1").fetchall()
-        if not lines:
+        line = csv_engine.first_line(self.connection, path, known.packing)
+        if line is None:
             raise DocumentError(f"{path} is empty")
-        return read_header(path, self.schema, lines[0][0] or "")
+        return read_header(path, self.schema, line)
 
     def _csv(self, path: Path, known: Format, header: Header) -> Answers:
-        columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(header.names)))
-        how = f"columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"'"
-        how += f", strict_mode = true, compression = '{known.packing}', hive_partitioning = false"
-        table = self.connection.sql(f"FROM read_csv({database.file(path)}, {how})")
+        table = self.connection.sql(f"FROM {csv_engine.cells(path, known.packing, len(header.names))}")
         return Answers(str(path), self.schema, table, self.coded, header.names)
 
     def _objects(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:

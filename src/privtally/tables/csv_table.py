@@ -134,8 +134,7 @@ def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[C
 
 def read_header(path: Path, schema: Schema, line: str) -> Header:
     """The header of a file whose first line was read already."""
-    first = line.removeprefix("\ufeff")
-    return _fitted(path, schema, first, _rows(iter([first]), path))
+    return _fitted(path, schema, line, _rows(iter([line]), path))
 
 
 def _fitted(path: Path, schema: Schema, first: str, rows: Iterator[tuple[int, list[str]]]) -> Header:

@@ -1,8 +1,6 @@
 """Reports in files become counts."""
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from privtally.collector.tally import Tallied
@@ -27,12 +25,9 @@ def tally_files(plan: Plan, paths: Sequence[Path], *, trust_ids: bool = False, a
     return result
 
 
-def list_set_aside(plan: Plan, paths: Sequence[Path]) -> bytes:
-    """The ids of reports that are not counted, with the reason, as CSV; no id where there is no valid one."""
-    room = io.StringIO()
-    lines = csv.writer(room, lineterminator="\n")
-    lines.writerow(["id", "reason"])
+def list_set_aside(plan: Plan, paths: Sequence[Path]) -> Iterator[bytes]:
+    """The ids of reports that are not counted, with the reason, as lines of CSV; no id where there is no valid one."""
+    yield b"id,reason\n"
     with engine() as connection:
         for name, reason in set_aside(plan, DuckReports(connection, plan, every_file(paths))):
-            lines.writerow([name.hex() if name else "", reason])
-    return room.getvalue().encode()
+            yield f"{name.hex() if name else ''},{reason}\n".encode()
