@@ -38,7 +38,7 @@ class DuckReports:
 
     def sources(self) -> list[str]:
         """Queries for the reports; those in text are parsed once into a table, those in Parquet read by every query."""
-        with self._readable():
+        with self.readable():
             parquet = parquet_sources(self._connection, self._plan, self._paths["parquet"])
         if not self._paths["ndjson"] and not self._paths["csv"]:
             return parquet
@@ -52,7 +52,7 @@ class DuckReports:
     def pieces(self) -> Iterator[duckdb.DuckDBPyRelation]:
         """The reports, no two pieces with the same id."""
         sources = self.sources()
-        with self._readable():
+        with self.readable():
             rows = sum(self._many(source) for source in sources)
         pieces = max(1, -(-rows // ROWS_AT_ONCE)) if self._in_pieces else 1
         for piece in range(pieces):
@@ -62,11 +62,11 @@ class DuckReports:
 
     def read(self, table: Any) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
-        with self._readable():
+        with self.readable():
             yield from arrow.batches(table)
 
     @contextmanager
-    def _readable(self) -> Iterator[None]:
+    def readable(self) -> Iterator[None]:
         """Say which file cannot be read; the engine's message would quote what is in it."""
         try:
             yield
