@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privtally.errors import DocumentError, PrivtallyError
+from privtally.files import write_bytes
 from privtally.tables import report_input, state
 from privtally.tables.report_files import tally_files
 from privtally.tables.state import tally_on
@@ -128,8 +129,7 @@ def test_a_run_that_breaks_off_leaves_the_state_of_before(
         tally_on(SILENT, [lake], place, trust_ids=trust_ids)
     (lake / "bad.parquet").unlink()
     with monkeypatch.context() as patch:
-        real = state.write_bytes
-        patch.setattr(state, "write_bytes", lambda path, data: _crash(path) or real(path, data))
+        patch.setattr(state, "write_bytes", _crashing)
         with pytest.raises(KeyboardInterrupt):
             tally_on(SILENT, [lake], place, trust_ids=trust_ids)
     copytree(place, tmp_path / "copy")
@@ -140,9 +140,10 @@ def test_a_run_that_breaks_off_leaves_the_state_of_before(
     assert len(files) == (1 if trust_ids else 2)
 
 
-def _crash(path: Path) -> None:
+def _crashing(path: Path, data: bytes) -> None:
     if path.name == "state.json":
         raise KeyboardInterrupt
+    write_bytes(path, data)
 
 
 def test_a_damaged_state_is_refused(lake: Path, tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """privatise, tally: answers -> reports -> counts."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.console import announce, err, progress
 from privtally.cli.options import JsonFlag, PlanOption
+
+if TYPE_CHECKING:
+    from privtally.documents.plan import Plan
 
 
 def privatise(
@@ -30,9 +33,11 @@ def privatise(
     from privtally.tables.answer_files import open_answers
     from privtally.tables.faults import say_ignored
     from privtally.tables.gathering import Gathered
+    from privtally.tables.paths import check_format, every_file
     from privtally.tables.report_output import write_reports
 
-    check_output(output, [*data, plan])
+    check_output(output, [*every_file(data), plan])
+    check_format(output)
     the_plan = read_plan(plan)
     source = Stream.from_system()
     with (
@@ -68,29 +73,71 @@ def tally(
         Path | None,
         Option("--set-aside", metavar="FILE.csv", help="List the reports that were not counted, with the reason."),
     ] = None,
+    state: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Remember here what was counted: next time only files that are new are read."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
     from privtally.files import check_output, read_plan, write_bytes
-    from privtally.tables.report_files import list_set_aside, tally_files
+    from privtally.tables.paths import every_file
+    from privtally.tables.report_files import tally_files
+    from privtally.tables.state import tally_on
 
-    check_output(output, [*reports, plan])
+    files = every_file(reports)
+    for path in (output, set_aside):
+        check_output(path, [*files, plan])
+    if set_aside is not None:
+        _check_listing(set_aside, output, files, state)
     the_plan = read_plan(plan)
+    before = None
     with progress("Tallying", 0) as advance:
-        result = tally_files(the_plan, reports, trust_ids=trust_ids, advance=advance)
+        if state is None:
+            result = tally_files(the_plan, files, trust_ids=trust_ids, advance=advance)
+        else:
+            continued = tally_on(the_plan, files, state, trust_ids=trust_ids, advance=advance)
+            result, before = continued.result, continued.counted_before
     counts = result.counts
     write_bytes(output, counts.dump())
     facts: dict[str, Any] = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
     facts |= {"set_aside": dict(result.set_aside), "ids_compared": not trust_ids, "kept": counts.detail}
+    if before is not None:
+        facts |= {"files_counted_before": before, "files_read": continued.read_now}
     left_out = "ids not compared" if trust_ids else f"{result.repeated:,} repeated ids left out"
     announce(
         output, facts, f"{output}: {counts.reports:,} reports counted, {left_out}; kept {counts.detail}", json=json
     )
     for reason, many in result.set_aside.items():
         err.print(f"{many:,} {'report' if many == 1 else 'reports'} set aside: {_REASONS[reason]}.")
+    if before is not None:
+        err.print(f"{continued.read_now:,} new files read; {before:,} counted before and not read again.")
     if set_aside is not None:
-        write_bytes(set_aside, list_set_aside(the_plan, reports))
-        err.print(f"Written: {set_aside}")
+        _list_set_aside(set_aside, the_plan, files)
+
+
+def _check_listing(path: Path, output: Path, files: list[Path], state: Path | None) -> None:
+    """Refuse a list of what was set aside where the reports cannot be read once more."""
+    from privtally.errors import DocumentError
+    from privtally.files import STANDARD, is_stream
+    from privtally.tables.paths import is_plain
+
+    if state is not None:
+        raise DocumentError("--set-aside reads all reports again, which --state avoids; use one of them")
+    if path.resolve() == output.resolve() and not is_stream(path):
+        raise DocumentError(f"{path} cannot hold both the counts and what was set aside; name two files")
+    for file in files:
+        if file == STANDARD or (file.exists() and not is_plain(file)):
+            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
+
+
+def _list_set_aside(path: Path, plan: "Plan", reports: list[Path]) -> None:
+    from privtally.files import write_whole
+    from privtally.tables.report_files import list_set_aside
+
+    with write_whole(path) as file:
+        file.writelines(list_set_aside(plan, reports))
+    err.print(f"Written: {path}")
 
 
 _REASONS = {

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import io
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -38,7 +39,7 @@ def gzip_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file that is compressed by gzip."""
     try:
         with gzip.open(path, "rb") as file:
-            yield from _lines(file, path)
+            yield from _lines(io.BufferedReader(file), path)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise DocumentError(f"{path} cannot be read as lines of JSON compressed by gzip; is it cut short?") from None
     except OSError as fault:

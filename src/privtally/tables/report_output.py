@@ -20,7 +20,7 @@ from privtally.errors import DocumentError
 from privtally.files import is_stream, replacing, write_whole
 from privtally.schema import code_type
 from privtally.tables import arrow
-from privtally.tables.database import engine, text
+from privtally.tables.database import engine, literal, text
 from privtally.tables.gathering import Gathered
 from privtally.tables.paths import Format, format_of
 
@@ -46,10 +46,15 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
     select, options = _FORMS[known.kind](plan)
     if known.kind != "parquet":
         options += f", COMPRESSION '{known.packing}'"
-    with engine() as connection, arrow.registered(connection, "gathered", _stream(plan, gathered)):
+    stream = _stream(plan, gathered)
+    with engine() as connection, arrow.registered(connection, "gathered", stream):
         try:
-            connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(path)} ({options})")
-        except duckdb.IOException:
+            connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options})")
+        except duckdb.Error as fault:
+            if stream.fault is not None:
+                raise stream.fault from None
+            if not isinstance(fault, duckdb.IOException):
+                raise
             raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
 
 

@@ -24,7 +24,7 @@ from privtally.documents.counts import load_counts
 from privtally.documents.plan import Plan
 from privtally.errors import DocumentError
 from privtally.exact import wire
-from privtally.files import MOST_TABLE_BYTES, Advance, read, silently, write_bytes
+from privtally.files import MOST_TABLE_BYTES, STANDARD, Advance, read, silently, write_bytes
 from privtally.names import SetAside
 from privtally.tables.database import engine
 from privtally.tables.paths import every_file, is_plain
@@ -176,7 +176,7 @@ def _check_inputs(paths: Sequence[Path], directory: Path) -> None:
     for path in paths:
         if own in path.resolve().parents:
             raise DocumentError(f"the state directory {directory} lies inside the reports; name another place for it")
-        if path.exists() and not is_plain(path):
+        if path == STANDARD or (path.exists() and not is_plain(path)):
             raise DocumentError(f"{path} is not a plain file, which a state needs to know it again")
 
 
