@@ -46,7 +46,7 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
     select, options = _FORMS[known.kind](plan)
     if known.kind != "parquet":
         options += f", COMPRESSION '{known.packing}'"
-    stream = _stream(plan, gathered)
+    stream = stream_of(plan, gathered)
     with engine() as connection, arrow.registered(connection, "gathered", stream):
         try:
             connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options})")
@@ -58,7 +58,8 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
             raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
 
 
-def _stream(plan: Plan, gathered: Gathered) -> arrow.Stream:
+def stream_of(plan: Plan, gathered: Gathered) -> arrow.Stream:
+    """Gathered reports as a table of ids and codes."""
     kind = code_type(plan.sampler.outputs)
     columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
 
@@ -80,15 +81,20 @@ def _codes(plan: Plan) -> list[str]:
     return [column if silence is None else f"nullif({column}, {silence})" for column, silence in pairs]
 
 
+def named_codes(plan: Plan) -> list[str]:
+    """The same under the names of their columns."""
+    return [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
+
+
 def _parquet(plan: Plan) -> tuple[str, str]:
-    named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
     facts = f"KV_METADATA {{format: {text(FORMAT)}, plan: {text(plan.digest)}}}"
-    return ", ".join(["id", *named]), f"FORMAT parquet, COMPRESSION snappy, {facts}"
+    return ", ".join(["id", *named_codes(plan)]), f"FORMAT parquet, COMPRESSION snappy, {facts}"
 
 
 def _csv(plan: Plan) -> tuple[str, str]:
-    named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
-    return ", ".join([f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named]), "FORMAT csv, HEADER true"
+    return ", ".join(
+        [f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named_codes(plan)]
+    ), "FORMAT csv, HEADER true"
 
 
 def _ndjson(plan: Plan) -> tuple[str, str]:
