@@ -10,6 +10,7 @@ An attribute that was not asked is null, and empty in CSV.
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -47,15 +48,22 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
     if known.kind != "parquet":
         options += f", COMPRESSION '{known.packing}'"
     stream = stream_of(plan, gathered)
-    with engine() as connection, arrow.registered(connection, "gathered", stream):
-        try:
-            connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options})")
-        except duckdb.Error as fault:
+    with engine() as connection, arrow.registered(connection, "gathered", stream), writing(path, stream):
+        connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options})")
+
+
+@contextmanager
+def writing(path: Path, *streams: arrow.Stream) -> Iterator[None]:
+    """Say why the engine cannot write: what is written could not be made, or the place cannot be written."""
+    try:
+        yield
+    except duckdb.Error as fault:
+        for stream in streams:
             if stream.fault is not None:
                 raise stream.fault from None
-            if not isinstance(fault, duckdb.IOException):
-                raise
-            raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
+        if not isinstance(fault, duckdb.IOException):
+            raise
+        raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
 
 
 def stream_of(plan: Plan, gathered: Gathered) -> arrow.Stream:
