@@ -250,7 +250,7 @@ ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n", " \n", ""])
     st.sampled_from(["smokes,café", "café,smokes", "smokes,note,café", '"smokes",café']),
     st.sampled_from(["\n", "\r\n"]),
 )
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_the_engine_and_the_careful_reader_agree(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[list[str], str]], header: str, end: str
 ) -> None:

@@ -27,7 +27,7 @@ SMALL = st.tuples(
     st.lists(st.integers(0, 3), min_size=5, max_size=5),
     st.booleans(),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_any_days_give_what_all_files_give_at_once(
     tmp_path_factory: pytest.TempPathFactory,
     content: list[list[tuple[int, tuple[int | None, ...]]]],
@@ -54,6 +54,17 @@ def test_any_days_give_what_all_files_give_at_once(
         again = tally_on(SILENT, [directory / "*.ndjson"], directory / "state", trust_ids=trust_ids)
     assert facts(again.result) == facts(tally_files(SILENT, paths, trust_ids=trust_ids))
     assert again.read_now == 0
+
+
+def test_a_conflict_that_comes_later_takes_a_counted_report_out(tmp_path: Path) -> None:
+    days = [[(1, (0, None, None)), (2, (1, None, None))], [(1, (0, None, None))], [(1, (1, None, None))]]
+    found = []
+    for day, rows in enumerate(days):
+        path = tmp_path / f"{day}.ndjson"
+        path.write_text("\n".join(line(SILENT, own, codes) for own, codes in rows))
+        result = tally_on(SILENT, [path], tmp_path / "state").result
+        found.append((result.counts.attributes[0].tolist(), result.repeated, dict(result.set_aside)))
+    assert found == [([1, 1, 0, 0], 0, {}), ([1, 1, 0, 0], 1, {}), ([0, 1, 0, 0], 0, {"id_conflict": 3})]
 
 
 @pytest.fixture
