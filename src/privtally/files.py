@@ -204,13 +204,6 @@ def read_plan(path: Path) -> Plan:
     return read(path, load_plan)
 
 
-def read_counts(path: Path, more: Counts | None = None) -> Counts:
-    """Counts from their file, added to more of the same plan where there are some."""
-    counts = read(path, load_counts, MOST_TABLE_BYTES)
-    with naming(path):
-        return counts if more is None else more + counts
-
-
 def read_history(paths: Sequence[Path]) -> list[tuple[Plan, Counts]]:
     """Phases from the files of their plans and counts, which take turns."""
     history: list[tuple[Plan, Counts]] = []

@@ -316,3 +316,10 @@ def test_no_report_to_count_is_refused(tmp_path: Path) -> None:
     assert "another plan" in str(refusal(PLAN, write(tmp_path / "o.parquet", made_up(OTHER, 5))))
     (tmp_path / "x.ndjson").write_text(SECRET + "\n")
     refusal(PLAN, tmp_path / "x.ndjson")
+
+
+def test_progress_hears_of_every_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_input, "ROWS_AT_ONCE", 40)
+    heard: list[int] = []
+    tally_files(PLAN, [write(tmp_path / "r.parquet", made_up(PLAN, 100))], advance=heard.append)
+    assert heard == [33, 66, 100]

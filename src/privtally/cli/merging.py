@@ -15,15 +15,18 @@ def merge(
     json: JsonFlag = False,
 ) -> None:
     """Add counts of the same plan. Ids are not in counts: a report that stands in two of them counts twice."""
-    from privtally.files import check_output, read_counts, write_bytes
+    from privtally.documents.counts import load_counts
+    from privtally.files import MOST_TABLE_BYTES, check_output, naming, read, write_bytes
     from privtally.tables.paths import refuse_twice
 
     check_output(output, counts)
     refuse_twice(counts)
     first, *others = counts
-    total = read_counts(first)
+    total = read(first, load_counts, MOST_TABLE_BYTES)
     for path in others:
-        total = read_counts(path, total)
+        more = read(path, load_counts, MOST_TABLE_BYTES)
+        with naming(path):
+            total += more
     write_bytes(output, total.dump())
     facts = {"plan": total.plan, "files": len(counts), "reports": total.reports, "kept": total.detail}
     files = "1 file" if len(counts) == 1 else f"{len(counts):,} files"
