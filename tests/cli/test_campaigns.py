@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
@@ -74,9 +75,12 @@ def test_a_campaign_from_its_creation_to_its_end(operator: Program) -> None:
     shown = operator("campaign", "show", short, "--json").json()
     assert [phase["reports"] for phase in shown["phases"]] == [300, 200]
     assert operator("db", "check", "--json").json() == {"campaigns": 1, "reports": 500, "faults": []}
-    for suffix in ("csv", "json", "ndjson"):
+    for suffix in ("csv", "json", "ndjson", "parquet"):
         operator("campaign", "export", short, "-o", f"all.{suffix}")
     assert len(Path("all.ndjson").read_bytes().splitlines()) == 500
+    assert pq.read_table("all.parquet").num_rows == 500
+    operator("campaign", "export", short, "-o", "ids.parquet", "--ids")
+    assert pq.read_table("ids.parquet").column_names[:2] == ["plan", "id"]
     assert len(json.loads(Path("all.json").read_text())["phases"]) == 2
     operator("campaign", "export", short, "-o", "all.txt", code=2)
     operator("campaign", "export", short, "-o", "ids.csv", "--ids", code=2)

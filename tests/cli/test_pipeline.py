@@ -216,8 +216,6 @@ def test_being_terminated_leaves_no_draft(schema: Path, tmp_path: Path) -> None:
         (tmp_path / "answers").open("wb", buffering=0) as pipe,
     ):
         pipe.write(b"more,sleeps badly,smokes,drinks\n1,never,never,never\n")
-        assert process.stderr is not None
-        assert b"Ignored" in process.stderr.readline()
         process.terminate()
         assert process.wait(timeout=60) == 143
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "plan.json", "schema.toml"]

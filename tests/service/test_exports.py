@@ -1,8 +1,11 @@
 """Exports hold what the campaign holds."""
 
+import io
 import json
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from privtally.collector.estimate import estimate
@@ -10,6 +13,7 @@ from privtally.collector.tally import tally
 from privtally.documents.counts import load_counts
 from privtally.documents.plan import load_plan
 from privtally.documents.report import load_report
+from privtally.tables.report_files import tally_files
 from tests.service.site import Site, reports_to
 
 PEOPLE = 2_500  # more than a page
@@ -22,7 +26,7 @@ def exported(site: Site, campaign: str, status: int = 200, **wanted: Any) -> byt
 
 
 @pytest.mark.parametrize("mechanism", ["smp", "corr-rr"])
-def test_every_format_says_the_same(site: Site, mechanism: str) -> None:
+def test_every_format_says_the_same(site: Site, tmp_path: Path, mechanism: str) -> None:
     campaign = site.create(mechanism=mechanism)["id"]
     plan = site.plan(campaign)
     reports = list(reports_to(plan, PEOPLE))
@@ -44,10 +48,17 @@ def test_every_format_says_the_same(site: Site, mechanism: str) -> None:
     assert [own["codes"] for own in bare] == [json.loads(line)["codes"] for line in lines]
     assert set(bare[0]) == {"plan", "codes"}
 
+    table = pq.read_table(io.BytesIO(exported(site, campaign, format="parquet"))).to_pylist()
+    assert [list(row.values()) for row in table] == [[own["plan"], *own["codes"]] for own in bare]
+    path = tmp_path / "all.parquet"
+    path.write_bytes(exported(site, campaign, format="parquet", ids=True))
+    assert tally_files(plan, [path]).counts == counts
+
 
 def test_a_campaign_without_reports_has_no_estimate(site: Site, campaign: str) -> None:
     assert json.loads(exported(site, campaign))["estimate"] is None
     assert exported(site, campaign, format="ndjson") == b""
+    assert pq.read_table(io.BytesIO(exported(site, campaign, format="parquet"))).num_rows == 0
     exported(site, campaign, 409, format="csv")
     exported(site, campaign, 400, format="xml")
     assert site.ok(site.client.get(f"/v1/campaigns/{'0' * 64}/export", headers=site.admin), 404)

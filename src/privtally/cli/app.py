@@ -23,6 +23,7 @@ from privtally.cli import (
     database,
     documents,
     experiments,
+    merging,
     privacy,
     results,
     serving,
@@ -58,7 +59,15 @@ def _options(
 
 
 WHOLE = (whole.demo, whole.run)
-STEPS = (documents.design, collect.privatise, collect.tally, documents.learn, documents.refresh, results.estimate)
+STEPS = (
+    documents.design,
+    collect.privatise,
+    collect.tally,
+    merging.merge,
+    documents.learn,
+    documents.refresh,
+    results.estimate,
+)
 INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
 SERVICE = (serving.serve, taking_part.submit)
 for command in WHOLE + STEPS + INSIGHT + SERVICE:

@@ -196,10 +196,11 @@ def export(
     context: typer.Context,
     campaign: CampaignArgument,
     output: Annotated[
-        Path, Option("--output", "-o", help="A .csv (estimates), .json (all documents) or .ndjson (reports) file.")
+        Path,
+        Option("--output", "-o", help="A .csv (estimates), .json (all documents), .ndjson or .parquet (reports) file."),
     ],
     method: MethodOption = "pooled",
-    ids: Annotated[bool, Option("--ids", help="Keep the ids of reports (.ndjson).")] = False,
+    ids: Annotated[bool, Option("--ids", help="Keep the ids of reports (.ndjson, .parquet).")] = False,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
@@ -208,13 +209,13 @@ def export(
 
     async def step(opened: "Store", survey: "Survey") -> str:
         from privtally.service.collector import Collector
-        from privtally.service.exports import FORMATS
+        from privtally.service.exports import FORMATS, REPORTS
         from privtally.service.exports import export as content
 
         kind = next((own for own in FORMATS if output.suffix.lower() == f".{own}"), None)
         if kind is None:
-            raise DocumentError(f"{output}: an export must end in .csv, .json or .ndjson")
-        unused = ["method"] if kind == "ndjson" else ["ids"]
+            raise DocumentError(f"{output}: an export must end in .csv, .json, .ndjson or .parquet")
+        unused = ["method"] if kind in REPORTS else ["ids"]
         options.refuse_without_effect(context, unused, f"with a .{kind} file")
         with write_whole(output) as file:
             async for piece in content(Collector(opened), survey, kind, method, ids=ids):

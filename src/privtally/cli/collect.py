@@ -1,7 +1,7 @@
 """privatise, tally: answers -> reports -> counts."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -9,6 +9,10 @@ from privtally.cli import options
 from privtally.cli.console import announce, err, progress
 from privtally.cli.engines import EngineOption, MasterOption, PrivatiseEngineOption, privatise_on_spark
 from privtally.cli.options import JsonFlag, PlanOption
+
+if TYPE_CHECKING:
+    from privtally.documents.plan import Plan
+    from privtally.tables.engines import EngineChoice
 
 
 def privatise(
@@ -42,9 +46,11 @@ def privatise(
     from privtally.participant.bulk import respond_in_bulk
     from privtally.tables.answer_files import open_answers
     from privtally.tables.gathering import Gathered
+    from privtally.tables.paths import check_format, every_file
     from privtally.tables.report_output import write_reports
 
-    check_output(output, [*data, plan])
+    check_output(output, [*every_file(data), plan])
+    check_format(output)
     the_plan = read_plan(plan)
     with (
         open_answers(data, the_plan.schema, coded=codes, notice=err.print) as answers,
@@ -80,31 +86,76 @@ def tally(
     ] = None,
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
+    state: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Remember here what was counted: next time only files that are new are read."),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
+    from privtally.errors import DocumentError
     from privtally.files import check_output, read_plan, write_bytes
     from privtally.tables.engines import EngineChoice
-    from privtally.tables.report_files import list_set_aside, tally_files
+    from privtally.tables.paths import every_file
+    from privtally.tables.report_files import tally_files
+    from privtally.tables.state import tally_on
 
-    check_output(output, [*reports, plan])
     chosen = EngineChoice(engine, master)
+    if state is not None and engine != "duckdb":
+        raise DocumentError("--state is kept by DuckDB; leave --engine out")
+    files = every_file(reports)
+    for path in (output, set_aside):
+        check_output(path, [*files, plan])
+    if set_aside is not None:
+        _check_listing(set_aside, output, files, state)
     the_plan = read_plan(plan)
+    before = None
     with progress("Tallying", 0) as advance:
-        result = tally_files(the_plan, reports, trust_ids=trust_ids, engine=chosen, advance=advance)
+        if state is None:
+            result = tally_files(the_plan, files, trust_ids=trust_ids, engine=chosen, advance=advance)
+        else:
+            continued = tally_on(the_plan, files, state, trust_ids=trust_ids, advance=advance)
+            result, before = continued.result, continued.counted_before
     counts = result.counts
     write_bytes(output, counts.dump())
     facts: dict[str, Any] = {"plan": the_plan.digest, "reports": counts.reports, "repeated": result.repeated}
     facts |= {"set_aside": dict(result.set_aside), "ids_compared": not trust_ids, "kept": counts.detail}
+    if before is not None:
+        facts |= {"files_counted_before": before, "files_read": continued.read_now}
     left_out = "ids not compared" if trust_ids else f"{result.repeated:,} repeated ids left out"
     announce(
         output, facts, f"{output}: {counts.reports:,} reports counted, {left_out}; kept {counts.detail}", json=json
     )
     for reason, many in result.set_aside.items():
         err.print(f"{many:,} {'report' if many == 1 else 'reports'} set aside: {_REASONS[reason]}.")
+    if before is not None:
+        err.print(f"{continued.read_now:,} new files read; {before:,} counted before and not read again.")
     if set_aside is not None:
-        write_bytes(set_aside, list_set_aside(the_plan, reports, engine=chosen))
-        err.print(f"Written: {set_aside}")
+        _list_set_aside(set_aside, the_plan, files, chosen)
+
+
+def _check_listing(path: Path, output: Path, files: list[Path], state: Path | None) -> None:
+    """Refuse a list of what was set aside where the reports cannot be read once more."""
+    from privtally.errors import DocumentError
+    from privtally.files import STANDARD, is_stream
+    from privtally.tables.paths import is_plain
+
+    if state is not None:
+        raise DocumentError("--set-aside reads all reports again, which --state avoids; use one of them")
+    if path.resolve() == output.resolve() and not is_stream(path):
+        raise DocumentError(f"{path} cannot hold both the counts and what was set aside; name two files")
+    for file in files:
+        if file == STANDARD or (file.exists() and not is_plain(file)):
+            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
+
+
+def _list_set_aside(path: Path, plan: "Plan", reports: list[Path], engine: "EngineChoice") -> None:
+    from privtally.files import write_whole
+    from privtally.tables.report_files import list_set_aside
+
+    with write_whole(path) as file:
+        file.writelines(list_set_aside(plan, reports, engine=engine))
+    err.print(f"Written: {path}")
 
 
 _REASONS = {

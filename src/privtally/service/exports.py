@@ -1,10 +1,15 @@
 """Everything that a campaign holds, to take away."""
 
+import asyncio
+import tempfile
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 
+from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import EstimateError
 from privtally.names import Method
@@ -12,14 +17,25 @@ from privtally.service import operations
 from privtally.service.collector import Collector
 from privtally.store.reading import pages
 from privtally.store.surveys import Survey, numbered
+from privtally.tables.gathering import Gathered
+from privtally.tables.report_export import write_export
 
-Format = Literal["csv", "json", "ndjson"]
+Format = Literal["csv", "json", "ndjson", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "ndjson": "application/x-ndjson"}
+MEDIA_TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+REPORTS: tuple[Format, ...] = ("ndjson", "parquet")
+"""The formats that hold reports."""
+
+_PIECE = 1 << 20
 
 
 def export(collector: Collector, survey: Survey, kind: Format, method: Method, *, ids: bool) -> AsyncIterator[bytes]:
-    """Estimates as CSV; estimates, counts and plans as JSON; or the private reports as NDJSON."""
+    """Estimates as CSV; estimates, counts and plans as JSON; or the private reports as NDJSON or Parquet."""
     match kind:
         case "csv":
             return _estimates(collector, survey, method)
@@ -27,6 +43,8 @@ def export(collector: Collector, survey: Survey, kind: Format, method: Method, *
             return _documents(collector, survey, method)
         case "ndjson":
             return _reports(collector, survey, ids=ids)
+        case "parquet":
+            return _table(collector, survey, ids=ids)
 
 
 async def _estimates(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:
@@ -52,6 +70,21 @@ async def _reports(collector: Collector, survey: Survey, *, ids: bool) -> AsyncI
     for number, plan in numbered(survey):
         async for page in pages(collector.store.read, number, plan):
             yield b"".join(_line(report, ids=ids) for report in page)
+
+
+async def _table(collector: Collector, survey: Survey, *, ids: bool) -> AsyncIterator[bytes]:
+    """The reports to all plans in one file, which is whole before its first byte is sent."""
+    with ExitStack() as stack:
+        reports: dict[Plan, Gathered] = {}
+        for number, plan in numbered(survey):
+            gathered = reports[plan] = stack.enter_context(Gathered(plan, keep_order=True))
+            async for page in pages(collector.store.read, number, plan):
+                gathered.add(page)
+        path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="privtally-")), "reports.parquet")
+        await asyncio.to_thread(write_export, path, reports, ids=ids)
+        file = stack.enter_context(path.open("rb"))
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield piece
 
 
 def _line(report: Report, *, ids: bool) -> bytes:

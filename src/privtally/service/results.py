@@ -68,7 +68,7 @@ async def export(
     *,
     ids: FromQuery[bool] = False,
 ) -> Stream:
-    """Estimates (csv), estimates, counts and plans (json), or private reports (ndjson), whose ids are left out."""
+    """Estimates (csv), estimates, counts and plans (json), or private reports (ndjson, parquet)."""
     survey = await operations.find(collector.store, campaign)
     if format == "csv":
         await collector.estimate(survey, method)  # a refusal comes before the first byte

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from unicodedata import normalize
 
 import duckdb
 import numpy as np
@@ -11,10 +12,11 @@ import numpy as np
 from privtally.errors import DocumentError, RecordError
 from privtally.files import Advance, silently
 from privtally.schema import Records, Schema
+from privtally.tables import csv_engine, database, zstd
 from privtally.tables.answers import Answers
-from privtally.tables.csv_table import open_table
-from privtally.tables.database import engine, text
-from privtally.tables.faults import say_ignored
+from privtally.tables.csv_table import Header, open_table, read_header
+from privtally.tables.database import engine, name, text
+from privtally.tables.faults import quoted, say_ignored
 from privtally.tables.paths import Format, every_file, format_of, is_plain
 
 Notice = Callable[[str], None]
@@ -45,8 +47,8 @@ class AnswerFiles:
         if not all(format_of(path) == Format("parquet") for path in self.paths):
             return 0
         try:
-            files = ", ".join(map(text, self.paths))
-            found = self.connection.execute(f"SELECT sum(num_rows) FROM parquet_file_metadata([{files}])").fetchall()
+            files = database.files(self.paths)
+            found = self.connection.execute(f"SELECT sum(num_rows) FROM parquet_file_metadata({files})").fetchall()
         except duckdb.Error:  # which one cannot be read is said when its turn comes
             return 0
         return int(found[0][0])
@@ -71,9 +73,11 @@ class AnswerFiles:
         return self._by_engine(path, known)
 
     def _by_engine(self, path: Path, known: Format) -> Iterator[Records]:
+        if known.packing == "zstd":
+            zstd.check_whole(path)
         # The engine's own messages quote what is in a file, so that none of them is passed on.
         try:
-            answers = Answers(str(path), self.schema, self._relation(path, known), self.coded)
+            answers = self._answers(path, known)
             self._ignore(answers.ignored)
             yield from answers.batches()
         except duckdb.Error as fault:
@@ -82,14 +86,14 @@ class AnswerFiles:
     def _plain_csv(self, path: Path) -> Iterator[Records]:
         """Read by the engine as far as it gets; what it cannot read is read again with care, line by line."""
         with open_table(path, self.schema, coded=self.coded) as table:
-            self._ignore(table.ignored)
+            header = table.header
+            self._ignore(header.ignored)
             if table.width == 1 or not is_plain(path):
                 yield from table.batches()
                 return
         done = 0
         with suppress(RecordError, duckdb.Error):
-            answers = Answers(str(path), self.schema, self._relation(path, Format("csv")), self.coded)
-            for records in answers.batches():
+            for records in self._csv(path, Format("csv"), header).batches():
                 yield records
                 done += len(records)
             return
@@ -104,20 +108,40 @@ class AnswerFiles:
             self.ignored |= dict.fromkeys(fresh)
             self.notice(say_ignored(fresh))
 
-    def _relation(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:
-        file = text(path)
+    def _answers(self, path: Path, known: Format) -> Answers:
         match known.kind:
             case "parquet":
-                return self.connection.sql(f"FROM read_parquet({file})")  # a quoted name
+                table = self.connection.sql(f"FROM read_parquet({database.file(path)}, hive_partitioning = false)")
+                return Answers(str(path), self.schema, table, self.coded)
             case "csv":
-                how = "all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"', strict_mode = true"
-                return self.connection.sql(
-                    f"FROM read_csv({file}, {how}, null_padding = false, compression = '{known.packing}')"
-                )
+                return self._csv(path, known, self._header(path, known))
             case "ndjson":
-                columns = ", ".join(f"{text(own)}: 'VARCHAR'" for own in self.schema.names)
-                how = f"format = 'newline_delimited', compression = '{known.packing}'"
-                return self.connection.sql(f"FROM read_json({file}, columns = {{{columns}}}, {how})")
+                return Answers(str(path), self.schema, self._objects(path, known), self.coded)
+
+    def _header(self, path: Path, known: Format) -> Header:
+        """The header of a compressed CSV file."""
+        line = csv_engine.first_line(self.connection, path, known.packing)
+        if line is None:
+            raise DocumentError(f"{path} is empty")
+        return read_header(path, self.schema, line)
+
+    def _csv(self, path: Path, known: Format, header: Header) -> Answers:
+        table = self.connection.sql(f"FROM {csv_engine.cells(path, known.packing, len(header.names))}")
+        return Answers(str(path), self.schema, table, self.coded, header.names)
+
+    def _objects(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:
+        """A column for each attribute, whose name a file may spell with letters and accents apart."""
+        names = self.schema.names
+        if len({own.lower() for own in names}) < len(names):
+            alike = [own for own in names if [other.lower() for other in names].count(own.lower()) > 1]
+            raise RecordError(f"{path}: {quoted(alike)} differ by capitals alone; give such answers as CSV")
+        spelled = {own: list(dict.fromkeys((own, normalize("NFD", own)))) for own in names}
+        columns = ", ".join(f"{text(own)}: 'VARCHAR'" for both in spelled.values() for own in both)
+        how = f"format = 'newline_delimited', compression = '{known.packing}', hive_partitioning = false"
+        either = ", ".join(f"coalesce({', '.join(map(name, both))}) AS {name(own)}" for own, both in spelled.items())
+        return self.connection.sql(
+            f"SELECT {either} FROM read_json({database.file(path)}, columns = {{{columns}}}, {how})"
+        )
 
 
 @contextmanager

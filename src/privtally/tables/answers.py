@@ -29,22 +29,27 @@ _MOST_REMEMBERED = 1 << 16
 class Answers:
     """A table of answers in the engine. `where` names it in refusals.
 
-    With `coded` the values are codes 0, 1, 2 … in the labels' order.
+    With `coded` the values are codes 0, 1, 2 … in the labels' order. `names` are the columns' names where the engine
+    has others for them.
     """
 
     where: str
     schema: Schema
     table: duckdb.DuckDBPyRelation
     coded: bool = False
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         missing = [own for own in self.schema.names if own not in self._names]
         if missing:
             raise RecordError(f"{self.where} has no column {quoted(missing)}; every attribute needs one")
+        twice = [own for own in self.schema.names if self._names.count(own) > 1]
+        if twice:
+            raise RecordError(f"{self.where} has the column {twice[0]!r} twice")
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        return tuple(map(normal, self.table.columns))
+        return self.names or tuple(map(normal, self.table.columns))
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -81,6 +86,8 @@ class Answers:
         place = self._names.index(attribute.name)
         column, kind = name(self.table.columns[place]), str(self.table.types[place])
         value = f"CAST({column} AS VARCHAR)"
+        if kind == "BLOB":  # text that is not marked as text; what is none matches no label
+            value = f"coalesce(TRY(decode({column})), {value})"
         if kind in ("FLOAT", "DOUBLE"):  # a number is spelled as a person would: 3, not 3.0
             whole = (
                 f"{column} = trunc({column}) AND abs({column}) < 9e15 THEN CAST(CAST({column} AS BIGINT) AS VARCHAR)"

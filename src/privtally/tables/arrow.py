@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import duckdb
 import nanoarrow as na
 import numpy as np
 from nanoarrow import ipc
@@ -24,8 +25,12 @@ _TYPES = {
 
 def batches(relation: Any) -> Iterator[list[na.Array]]:
     """The columns of a DuckDB relation, some hundred thousand rows at a time."""
-    for batch in na.ArrayStream(relation):
-        yield list(batch.iter_children())
+    try:
+        for batch in na.ArrayStream(relation):
+            yield list(batch.iter_children())
+    except RuntimeError as fault:  # its message would quote the data
+        kind = duckdb.OutOfMemoryException if "Out of Memory" in str(fault) else duckdb.Error
+        raise kind("the engine could not compute a table") from None
 
 
 def numbers(column: na.Array) -> Column:
@@ -51,10 +56,14 @@ def registered(connection: Any, name: str, source: Any) -> Iterator[None]:
 
 
 class Stream:
-    """A table that is made piece by piece while it is read; `make` is called anew for every reader."""
+    """A table that is made piece by piece while it is read; `make` is called anew for every reader.
+
+    What goes wrong while it is made is its `fault`, since the engine that reads it has errors of its own kind only.
+    """
 
     def __init__(self, kinds: Mapping[str, Column], make: Callable[[], Iterable[Mapping[str, Column]]]) -> None:
         self._kinds, self._make = kinds, make
+        self.fault: Exception | None = None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return ipc.InputStream.from_readable(_Pieces(self._encoded())).__arrow_c_stream__(requested_schema)
@@ -65,7 +74,7 @@ class Stream:
         with ipc.StreamWriter.from_writable(room) as writer:
             writer.write_array(_array({name: kind[:0] for name, kind in self._kinds.items()}))
             yield room.getvalue()
-            for piece in self._make():
+            for piece in self._made():
                 room.seek(0)
                 room.truncate()
                 writer.write_array(_array(piece))
@@ -73,6 +82,13 @@ class Stream:
             room.seek(0)
             room.truncate()
         yield room.getvalue()
+
+    def _made(self) -> Iterator[Mapping[str, Column]]:
+        try:
+            yield from self._make()
+        except Exception as fault:
+            self.fault = fault
+            raise
 
 
 class _Pieces:

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
@@ -23,8 +24,28 @@ MOST_LINE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
+class Header:
+    """The columns of a CSV file; `ignored` are those that the schema does not name."""
+
+    names: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    @classmethod
+    def fitted(cls, path: Path, schema: Schema, cells: Sequence[str]) -> "Header":
+        """The header of a file, refused if it does not fit the schema."""
+        names = tuple(map(normal, cells))
+        missing = [name for name in schema.names if name not in set(names)]
+        if missing:
+            raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
+        twice = [name for name in schema.names if names.count(name) > 1]
+        if twice:
+            raise RecordError(f"{path} has the column {twice[0]!r} twice")
+        return cls(names, tuple(name for name in names if name not in set(schema.names)))
+
+
+@dataclass(frozen=True)
 class CsvTable:
-    """An open CSV file whose header fits a schema; `ignored` are the columns that the schema does not name.
+    """An open CSV file whose header fits a schema.
 
     It is read once, from front to back, so that a pipe serves as well as a file.
     """
@@ -32,11 +53,18 @@ class CsvTable:
     path: Path
     schema: Schema
     spellings: tuple[Spelling, ...]
-    width: int
-    positions: tuple[int, ...]
-    ignored: tuple[str, ...]
+    header: Header
     file: BinaryIO
     rows: Iterator[tuple[int, list[str]]]
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.header.names)
+
+    @cached_property
+    def _positions(self) -> tuple[int, ...]:
+        return tuple(map(self.header.names.index, self.schema.names))
 
     def batches(self, advance: Advance = silently) -> Iterator[Records]:
         """The records, some ten thousand at a time; `advance` hears how many bytes have been read.
@@ -70,8 +98,8 @@ class CsvTable:
         """The records of these rows, column by column; None if one of them does not fit."""
         if any(len(row) != self.width for row in rows):
             return None
-        codes = np.empty((len(rows), len(self.positions)), dtype=code_type(self.schema.sizes))
-        for own, (code_of, place) in enumerate(zip(self.spellings, self.positions, strict=True)):
+        codes = np.empty((len(rows), len(self._positions)), dtype=code_type(self.schema.sizes))
+        for own, (code_of, place) in enumerate(zip(self.spellings, self._positions, strict=True)):
             try:
                 codes[:, own] = [code_of[row[place]] for row in rows]
             except RecordError:
@@ -83,7 +111,7 @@ class CsvTable:
         if len(row) != self.width:
             return RecordError(f"{len(row):,} fields where the header has {self.width:,}")
         try:
-            for code_of, place in zip(self.spellings, self.positions, strict=True):
+            for code_of, place in zip(self.spellings, self._positions, strict=True):
                 code_of[row[place]]
         except RecordError as fault:
             return fault
@@ -98,19 +126,20 @@ def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[C
         first = next(lines, None)
         if first is None:
             raise DocumentError(f"{path} is empty")
-        _check_delimiter(path, schema, first)
         rows = _rows(chain([first], lines), path)
-        header = [normal(name) for name in next(rows)[1]]
-        missing = [name for name in schema.names if name not in set(header)]
-        if missing:
-            raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
-        twice = [name for name in schema.names if header.count(name) > 1]
-        if twice:
-            raise RecordError(f"{path} has the column {twice[0]!r} twice")
-        ignored = tuple(name for name in header if name not in set(schema.names))
+        header = _fitted(path, schema, first, rows)
         spellings = tuple(spelling(attribute, coded=coded) for attribute in schema.attributes)
-        positions = tuple(map(header.index, schema.names))
-        yield CsvTable(path, schema, spellings, len(header), positions, ignored, file, rows)
+        yield CsvTable(path, schema, spellings, header, file, rows)
+
+
+def read_header(path: Path, schema: Schema, line: str) -> Header:
+    """The header of a file whose first line was read already."""
+    return _fitted(path, schema, line, _rows(iter([line]), path))
+
+
+def _fitted(path: Path, schema: Schema, first: str, rows: Iterator[tuple[int, list[str]]]) -> Header:
+    _check_delimiter(path, schema, first)
+    return Header.fitted(path, schema, next(rows)[1])
 
 
 def _check_delimiter(path: Path, schema: Schema, header: str) -> None:

@@ -1,7 +1,7 @@
 """DuckDB inside this process: the engine that reads and writes files, within a stated memory."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -35,6 +35,21 @@ def text(value: str | Path) -> str:
     """A text as SQL writes it."""
     quoted = str(value).replace("'", "''")
     return f"'{quoted}'"
+
+
+def literal(path: Path) -> str:
+    """A path as the engine names it, which would otherwise take `~` for a home directory."""
+    return f"./{path}" if str(path).startswith("~") else str(path)
+
+
+def file(path: Path) -> str:
+    """A file's name as SQL writes it where a pattern may stand: it matches this file and no other."""
+    return text("".join(f"[{letter}]" if letter in "*?[" else letter for letter in literal(path)))
+
+
+def files(paths: Sequence[Path]) -> str:
+    """A list of them."""
+    return f"[{', '.join(map(file, paths))}]"
 
 
 def name(value: str) -> str:

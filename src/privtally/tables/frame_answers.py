@@ -21,7 +21,7 @@ from privtally.tables.database import engine
 from privtally.tables.faults import quoted
 from privtally.tables.frames import Frame, Native, recognise
 from privtally.tables.gathering import Gathered
-from privtally.tables.report_output import as_stream, id_and_codes
+from privtally.tables.report_output import id_and_codes, stream_of
 
 
 class AnswerTable(Protocol):
@@ -70,7 +70,7 @@ def privatise(
     with _open_frame(given, plan.schema, coded=codes) as answers:
         for records in answers.batches():
             reports.add(respond_many(plan, records, source))
-    return given.alike(as_stream(plan, reports), id_and_codes(plan))
+    return given.alike(stream_of(plan, reports), id_and_codes(plan))
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Reports
-from privtally.errors import DocumentError
 from privtally.schema import code_type
+from privtally.tables.temporary import temporary_room
 
 MOST_BYTES = 1 << 27
 """How much of all reports is in memory before it goes to temporary files."""
@@ -85,18 +85,13 @@ class Gathered:
 
     def _store(self) -> None:
         """Put what is in memory into temporary files."""
-        try:
+        with temporary_room():
             if not self._files:
                 self._files = [self._open.enter_context(_nameless()) for _ in self._buckets]
             for file, pieces in zip(self._files, self._buckets, strict=True):
                 file.seek(0, 2)
                 file.writelines(pieces)
                 pieces.clear()
-        except OSError as fault:
-            where = tempfile.gettempdir()
-            raise DocumentError(
-                f"cannot write temporary files in {where}: {fault.strerror}; name another place in TMPDIR"
-            ) from None
         self._held = 0
 
 

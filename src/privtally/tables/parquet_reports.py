@@ -8,12 +8,16 @@ import duckdb
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES
 from privtally.errors import DocumentError, ReportError
-from privtally.tables.database import text
+from privtally.tables.database import files, literal, text
 from privtally.tables.faults import quoted
 from privtally.tables.report_output import code_columns
 from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN
 
-_BYTES, _INTEGERS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"), ("INT32", "INT64")
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_TEXTS = ("VARCHAR", "BLOB")
+
+Columns = dict[str, str | None]
+"""The columns of a file by name, with their types; None where a column is a table of its own."""
 
 
 def parquet_sources(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequence[Path]) -> list[str]:
@@ -21,22 +25,28 @@ def parquet_sources(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Se
     if not paths:
         return []
     stated = _stated_plans(connection, paths)
-    others = [path for path in paths if stated.get(str(path), plan.digest) != plan.digest]
-    _check_columns(connection, plan, [path for path in paths if path not in others], stated)
-    codes = ", ".join(code_columns(plan))
+    own = [path for path in paths if stated.get(path) == plan.digest]
+    silent = [path for path in paths if path not in stated]
+    others = [path for path in paths if stated.get(path, plan.digest) != plan.digest]
+    columns = _columns(connection, [*own, *silent])
+    for path, found in columns.items():
+        _check_columns(plan, path, found, needs_plan=path not in stated)
+    large = {name for found in columns.values() for name, kind in found.items() if kind == "UBIGINT"}
+    codes = ", ".join(_bounded(code) if code in large else code for code in code_columns(plan))
     form = f"WHEN octet_length(id) = {ID_BYTES} THEN {SOUND} ELSE {INVALID} END"
-    digest = f"WHEN plan IS NULL OR plan <> {text(plan.digest)} THEN {WRONG_PLAN}"
+    digest = f"WHEN plan IS NULL OR CAST(plan AS VARCHAR) <> {text(plan.digest)} THEN {WRONG_PLAN}"
     nulls = ", ".join(f"NULL::BIGINT AS {code}" for code in code_columns(plan))
     kinds = (
-        ("*", f"CASE {form}", [path for path in paths if stated.get(str(path)) == plan.digest]),
-        ("*", f"CASE {digest} {form}", [path for path in paths if str(path) not in stated]),
-        (f"NULL::BLOB AS id, {nulls}", str(WRONG_PLAN), others),
+        (f"id, CASE {form} AS state, {codes}", own),
+        (f"id, CASE {digest} {form} AS state, {codes}", silent),
+        (f"NULL::BLOB AS id, {WRONG_PLAN} AS state, {nulls}", others),
     )
-    return [
-        f"SELECT id, {state} AS state, {codes} FROM (SELECT {columns} FROM {_files(own)})"
-        for columns, state, own in kinds
-        if own
-    ]
+    return [f"SELECT * FROM (SELECT {select} FROM {_files(some)})" for select, some in kinds if some]
+
+
+def _bounded(code: str) -> str:
+    """Codes that may be too large for the engine's own integers, which no plan has."""
+    return f"CAST(CASE WHEN {code} > {1 << 32} THEN -1 ELSE {code} END AS BIGINT) AS {code}"
 
 
 def unreadable(
@@ -54,45 +64,48 @@ def unreadable(
     return DocumentError(otherwise)
 
 
-def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[str, str]:
+def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, str]:
     """The plan that each file answers by its metadata."""
-    query = f"SELECT file_name, decode(value) FROM parquet_kv_metadata({_list(paths)}) WHERE decode(key) = 'plan'"
-    return dict(connection.execute(query).fetchall())
+    query = f"SELECT file_name, decode(value) FROM parquet_kv_metadata({files(paths)}) WHERE decode(key) = 'plan'"
+    named = {literal(path): path for path in paths}
+    return {named[file]: plan for file, plan in connection.execute(query).fetchall()}
 
 
-def _check_columns(
-    connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequence[Path], stated: dict[str, str]
-) -> None:
-    """Refuse files that are no reports to the plan."""
+def _columns(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, Columns]:
+    found: dict[Path, Columns] = {}
     if not paths:
-        return
-    query = f"SELECT file_name, name, type FROM parquet_schema({_list(paths)}) WHERE num_children IS NULL"
-    kinds: dict[str, dict[str, str]] = {str(path): {} for path in paths}
+        return found
+    named = {literal(path): path for path in paths}
+    query = f"SELECT file_name, name, duckdb_type FROM parquet_schema({files(paths)})"
     for file, column, kind in connection.execute(query).fetchall():
-        kinds[file][column] = kind
+        if named[file] not in found:
+            found[named[file]] = {}  # the first row is the file itself
+        else:
+            found[named[file]].setdefault(column, kind)
+    return found
+
+
+def _check_columns(plan: Plan, path: Path, own: Columns, *, needs_plan: bool) -> None:
+    """Refuse a file that is no reports to the plan."""
     codes = code_columns(plan)
-    for path, own in kinds.items():
-        needed = ["id", *codes] + ([] if path in stated else ["plan"])
-        missing = [column for column in needed if column not in own]
-        if missing == ["plan"]:
-            raise ReportError(f"{path} does not say which plan its reports answer; it needs a column 'plan'")
-        if missing:
-            raise ReportError(f"{path} has no column {quoted(missing)}; reports to this plan have id, {_span(codes)}")
-        extra = [column for column in own if column not in needed and column != "plan"]
-        if extra:
-            raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan: id, {_span(codes)}")
-        wrong = [column for column in codes if own[column] not in _INTEGERS]
-        if wrong or own["id"] not in _BYTES:
-            raise ReportError(f"{path}: ids must be 16 bytes and codes integers, {quoted(wrong or ['id'])} is not")
+    needed = ["id", *codes] + (["plan"] if needs_plan else [])
+    missing = [column for column in needed if column not in own]
+    if missing == ["plan"]:
+        raise ReportError(f"{path} does not say which plan its reports answer; it needs a column 'plan'")
+    if missing:
+        raise ReportError(f"{path} has no column {quoted(missing)}; reports to this plan have id, {_span(codes)}")
+    extra = [column for column in own if column not in needed and column != "plan"]
+    if extra:
+        raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan: id, {_span(codes)}")
+    kinds = {"id": ("BLOB",), "plan": _TEXTS}
+    wrong = [column for column in needed if own[column] not in kinds.get(column, _INTEGERS)]
+    if wrong:
+        raise ReportError(f"{path}: ids must be 16 bytes and codes integers, {quoted(wrong)} is not")
 
 
 def _span(codes: Sequence[str]) -> str:
     return codes[0] if len(codes) == 1 else f"{codes[0]} … {codes[-1]}"
 
 
-def _list(paths: Sequence[Path]) -> str:
-    return f"[{', '.join(map(text, paths))}]"
-
-
 def _files(paths: Sequence[Path]) -> str:
-    return f"read_parquet({_list(paths)}, union_by_name = true)"
+    return f"read_parquet({files(paths)}, union_by_name = true, hive_partitioning = false)"

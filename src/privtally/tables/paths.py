@@ -1,6 +1,6 @@
 """Which files are meant, and of what kind each is: by their names, and nothing is guessed from what is in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -30,6 +30,12 @@ def format_of(path: Path) -> Format | None:
     return Format(_KINDS[packing]) if packing in _KINDS else None
 
 
+def check_format(path: Path) -> None:
+    """Refuse to write a file whose name says that it is compressed, but not in a way that is known."""
+    if path.suffix.lower() in _PACKINGS and format_of(path) is None:
+        raise DocumentError(f"{path}: only .csv, .ndjson and .jsonl files can end in {path.suffix}; Parquet is compact")
+
+
 def is_plain(path: Path) -> bool:
     """Whether a path leads to a plain file, which can be read more than once; a pipe cannot."""
     return path != STANDARD and path.is_file()
@@ -38,10 +44,26 @@ def is_plain(path: Path) -> bool:
 def every_file(paths: Sequence[Path]) -> list[Path]:
     """The files that are named, that patterns match, and that directories hold at any depth, in the names' order."""
     found = [file for path in paths for file in _files(path)]
-    twice = next((file for place, file in enumerate(found) if file in found[:place] and file != STANDARD), None)
-    if twice is not None:
-        raise DocumentError(f"{twice} is named twice; name every file once")
+    refuse_twice(found)
     return found
+
+
+def refuse_twice(paths: Iterable[Path]) -> None:
+    """Refuse a file that is named twice, under whatever names."""
+    seen: set[Path] = set()
+    for path in paths:
+        target = _target(path)
+        if target in seen:
+            raise DocumentError(f"{path} is named twice; name every file once")
+        seen.add(target)
+
+
+def _target(path: Path) -> Path:
+    """What a path leads to, the same for all its names."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise DocumentError(f"cannot read {path}: its links lead in a circle") from None
 
 
 def _files(path: Path) -> Iterator[Path]:

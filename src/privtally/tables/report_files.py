@@ -1,8 +1,6 @@
 """Reports in files become counts."""
 
-import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from privtally.collector.tally import Tallied
@@ -24,21 +22,30 @@ def tally_files(
     advance: Advance = silently,
 ) -> Tallied:
     """The counts of reports in files, in directories and in files that patterns match; refused if none counts."""
+    result = count_files(plan, paths, trust_ids=trust_ids, engine=engine, advance=advance)
+    refuse_nothing(plan, result)
+    return result
+
+
+def count_files(
+    plan: Plan, paths: Sequence[Path], *, trust_ids: bool, engine: EngineChoice = DUCKDB, advance: Advance = silently
+) -> Tallied:
+    """The counts of reports in files, of which there may be none."""
     with open_reports(engine, plan, paths, in_pieces=not trust_ids, advance=advance) as reports:
-        result = tally_table(plan, reports, trust_ids=trust_ids)
+        return tally_table(plan, reports, trust_ids=trust_ids)
+
+
+def refuse_nothing(plan: Plan, result: Tallied) -> None:
+    """Refuse a tally in which no report counts."""
     if not result.counts.reports:
         others = result.set_aside.get("wrong_plan", 0)
         why = f"{others:,} reports answer another plan, none this one ({plan.digest[:12]}…, phase {plan.phase})"
         raise ReportError(why if others else "the files hold no report that this plan can give")
-    return result
 
 
-def list_set_aside(plan: Plan, paths: Sequence[Path], *, engine: EngineChoice = DUCKDB) -> bytes:
-    """The ids of reports that are not counted, with the reason, as CSV; no id where there is no valid one."""
-    room = io.StringIO()
-    lines = csv.writer(room, lineterminator="\n")
-    lines.writerow(["id", "reason"])
+def list_set_aside(plan: Plan, paths: Sequence[Path], *, engine: EngineChoice = DUCKDB) -> Iterator[bytes]:
+    """The ids of reports that are not counted, with the reason, as lines of CSV; no id where there is no valid one."""
+    yield b"id,reason\n"
     with open_reports(engine, plan, paths) as reports:
         for name, reason in set_aside(plan, reports):
-            lines.writerow([name.hex() if name else "", reason])
-    return room.getvalue().encode()
+            yield f"{name.hex() if name else ''},{reason}\n".encode()

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -22,7 +23,7 @@ from privtally.errors import DocumentError
 from privtally.files import is_stream, replacing, write_whole
 from privtally.schema import code_type
 from privtally.tables import arrow
-from privtally.tables.database import engine, text
+from privtally.tables.database import engine, literal, text
 from privtally.tables.gathering import Gathered
 from privtally.tables.paths import Format, format_of
 
@@ -48,15 +49,27 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
     select, options = _FORMS[known.kind](plan)
     if known.kind != "parquet":
         options += f", COMPRESSION '{known.packing}'"
-    with engine() as connection, arrow.registered(connection, "gathered", as_stream(plan, gathered)):
-        try:
-            connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(path)} ({options})")
-        except duckdb.IOException:
-            raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
+    stream = stream_of(plan, gathered)
+    with engine() as connection, arrow.registered(connection, "gathered", stream), writing(path, stream):
+        connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options})")
 
 
-def as_stream(plan: Plan, gathered: Gathered) -> arrow.Stream:
-    """Gathered reports as a table of ids and codes; an attribute that was not asked has the code after its last."""
+@contextmanager
+def writing(path: Path, *streams: arrow.Stream) -> Iterator[None]:
+    """Say why the engine cannot write: what is written could not be made, or the place cannot be written."""
+    try:
+        yield
+    except duckdb.Error as fault:
+        for stream in streams:
+            if stream.fault is not None:
+                raise stream.fault from None
+        if not isinstance(fault, duckdb.IOException):
+            raise
+        raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
+
+
+def stream_of(plan: Plan, gathered: Gathered) -> arrow.Stream:
+    """Gathered reports as a table of ids and codes."""
     kind = code_type(plan.sampler.outputs)
     columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
 
@@ -87,10 +100,14 @@ def _codes(plan: Plan) -> list[str]:
     return [column if silence is None else f"nullif({column}, {silence})" for column, silence in pairs]
 
 
+def named_codes(plan: Plan) -> list[str]:
+    """The same under the names of their columns."""
+    return [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
+
+
 def id_and_codes(plan: Plan) -> str:
     """What to select of a stream of reports: ids, and codes that are null where an attribute was not asked."""
-    named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
-    return ", ".join(["id", *named])
+    return ", ".join(["id", *named_codes(plan)])
 
 
 def _parquet(plan: Plan) -> tuple[str, str]:
@@ -99,8 +116,9 @@ def _parquet(plan: Plan) -> tuple[str, str]:
 
 
 def _csv(plan: Plan) -> tuple[str, str]:
-    named = [f"{code} AS {column}" for code, column in zip(_codes(plan), code_columns(plan), strict=True)]
-    return ", ".join([f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named]), "FORMAT csv, HEADER true"
+    return ", ".join(
+        [f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named_codes(plan)]
+    ), "FORMAT csv, HEADER true"
 
 
 def _ndjson(plan: Plan) -> tuple[str, str]:

@@ -135,7 +135,7 @@ def set_aside(plan: Plan, engine: Engine) -> Iterator[tuple[bytes | None, SetAsi
         for batch in engine.read(nw.to_native(rows.filter(nw.col("state") != SOUND).select("id", "state"))):
             for name, state in zip(batch[0].to_pylist(), arrow.numbers(batch[1]).tolist(), strict=True):
                 yield name, "wrong_plan" if state == WRONG_PLAN else "invalid_report"
-        conflicting = _ids(packing, rows).filter(nw.col("conflict") == 1).select("id")
+        conflicting = by_id(packing, rows).filter(nw.col("conflict") == 1).select("id")
         for batch in engine.read(nw.to_native(conflicting)):
             for name in batch[0].to_pylist():
                 yield name, "id_conflict"
@@ -171,14 +171,14 @@ def _trusting(packing: Packing, rows: Any) -> Any:
 def _once_each(packing: Packing, rows: Any) -> Any:
     """How often each report was seen, and under how many ids; ids that have several reports are told apart."""
     return (
-        _ids(packing, judged(packing, rows, "id"))
+        by_id(packing, judged(packing, rows, "id"))
         .group_by("state", "conflict", *packing.names)
         .agg(nw.len().cast(nw.Int64).alias("ids"), nw.col("reports").sum().cast(nw.Int64).alias("reports"))
         .select("state", "conflict", "ids", "reports", *packing.names)
     )
 
 
-def _ids(packing: Packing, rows: Any) -> Any:
+def by_id(packing: Packing, rows: Any) -> Any:
     """Each id with its packed codes, how many reports have it, and whether they differ; one row for the unsound."""
     named = nw.when(nw.col("state") == SOUND).then(nw.col("id")).otherwise(nw.lit(None)).alias("id")
     least = [nw.col(name).min().alias(name) for name in packing.names]

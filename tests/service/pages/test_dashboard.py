@@ -4,6 +4,7 @@ import csv
 import io
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from privtally.documents.plan import design
@@ -62,6 +63,7 @@ def test_exports_hold_what_the_page_shows(admin: Visitor) -> None:
     reports = admin.open(f"/c/{campaign}/export/ndjson").text.splitlines()
     assert len(reports) == 200
     assert '"id"' not in reports[0]
+    assert pq.read_table(io.BytesIO(admin.open(f"/c/{campaign}/export/parquet").content)).num_rows == 200
     assert admin.open(f"/c/{campaign}/certificates").json()[0]["plan"] == campaign
     assert admin.open(f"/c/{campaign}/export/exe").status_code == 404
 

@@ -17,7 +17,7 @@ from privtally.service.pages.sessions import require_session
 
 @get("/c/{campaign:str}/export/{name:str}", guards=[require_session])
 async def export(campaign: FromPath[str], name: FromPath[str], collector: TheCollector) -> Stream:
-    """Estimates (csv), everything but the reports (json), or private reports without their ids (ndjson)."""
+    """Estimates (csv), everything but the reports (json), or private reports without ids (ndjson, parquet)."""
     kind = next((own for own in exports.FORMATS if own == name), None)
     if kind is None:
         raise NotFoundException

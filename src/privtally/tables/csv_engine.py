@@ -1,0 +1,35 @@
+"""Text files as the engine reads them, with nothing left for it to guess: whole lines, or the cells of CSV by place."""
+
+from pathlib import Path
+
+import duckdb
+
+from privtally.tables import database
+from privtally.tables.paths import Packing
+
+MOST_LINE_BYTES = 1 << 24
+"""No line is longer; a file without line ends is refused instead of read to its end."""
+
+
+def lines(path: Path, packing: Packing, most_bytes: int = MOST_LINE_BYTES) -> str:
+    """A query's source with the column `line`, none longer than `most_bytes`; the line of an empty line is null."""
+    how = "columns = {'line': 'VARCHAR'}, header = false, quote = '', escape = '', delim = E'\\x01'"
+    return _source(path, packing, f"{how}, max_line_size = {most_bytes}")
+
+
+def cells(path: Path, packing: Packing, width: int) -> str:
+    """A query's source with the columns c0, c1 … of a CSV file with a header; an empty cell is null."""
+    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(width))
+    how = f"columns = {{{columns}}}, header = true, delim = ',', quote = '\"', escape = '\"', strict_mode = true"
+    return _source(path, packing, how)
+
+
+def first_line(connection: duckdb.DuckDBPyConnection, path: Path, packing: Packing) -> str | None:
+    """The first line of a file; None if there is none."""
+    found = connection.execute(f"SELECT line FROM {lines(path, packing)} LIMIT 1").fetchall()
+    return (found[0][0] or "").removeprefix("\ufeff") if found else None
+
+
+def _source(path: Path, packing: Packing, how: str) -> str:
+    always = "auto_detect = false, hive_partitioning = false"
+    return f"read_csv({database.file(path)}, {how}, compression = '{packing}', {always})"

@@ -1,0 +1,150 @@
+"""Reports in NDJSON and CSV, parsed by DuckDB into one table of ids, states and codes (see `tallying`)."""
+
+import csv
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import duckdb
+
+from privtally.documents.plan import Plan
+from privtally.errors import DocumentError, ReportError
+from privtally.tables import arrow, csv_engine, zstd
+from privtally.tables.database import text
+from privtally.tables.faults import quoted
+from privtally.tables.paths import Format, Packing, format_of, is_plain
+from privtally.tables.report_lines import canonical_copy, gzip_lines, plain_lines
+from privtally.tables.report_output import code_columns
+from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN
+from privtally.tables.temporary import temporary_room
+
+_UNUSUAL = 3
+"""The state of a line that is none of ours as it stands, and may still hold a report."""
+
+_HEAD = '{"format":"privtally.report/1","plan":"'
+_CODE = "(null|-1|0|[1-9][0-9]{0,9})"
+_NUMBER = "(0|[1-9][0-9]{0,9})"
+_ID = "[0-9a-f]{32}"
+_OURS = f'{_ID}","codes":\\[{_CODE}(,{_CODE})*\\]\\}}'
+_OTHERS = f'[0-9a-f]{{64}}","id":"{_ID}","codes":\\[({_CODE}(,{_CODE})*)?\\]\\}}'
+
+
+class TextReports:
+    """The table of parsed reports; `source` is the query for them."""
+
+    source = "SELECT * FROM parsed"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+        self._connection, self._plan, self._codes = connection, plan, code_columns(plan)
+        columns = ", ".join(f"{column} BIGINT" for column in self._codes)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed (id BLOB, state INTEGER, {columns})")
+
+    def add_rows(self, path: Path) -> None:
+        """Parse a CSV file; its header says what stands where."""
+        packing = _packing(path)
+        try:
+            line = csv_engine.first_line(self._connection, path, packing)
+            if line is None:
+                raise ReportError(f"{path}: the file has no reports in it")
+            place = {name: f"c{number}" for number, name in enumerate(self._header(path, line))}
+            self._connection.execute(
+                f"INSERT INTO parsed {self._select_rows(place)} FROM {csv_engine.cells(path, packing, len(place))}"
+            )
+        except duckdb.Error:
+            raise _unreadable(path, "CSV of reports") from None
+
+    def add_lines(self, path: Path) -> None:
+        """Parse the lines that are written as we write them; if there are others, all are first written again so."""
+        packing, parsed = _packing(path), False
+        if is_plain(path):
+            parsed = self._parse(path, packing, _UNUSUAL)
+        if not parsed:
+            with temporary_room():
+                copy = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
+            with copy:
+                canonical_copy(self._lines(path, packing), copy)
+                self._parse(Path(copy.name), "none", INVALID)
+        ((many,),) = self._connection.execute("INSERT INTO parsed FROM fresh").fetchall()
+        if not many:
+            raise ReportError(f"{path}: the file has no reports in it")
+
+    def _parse(self, path: Path, packing: Packing, otherwise: int) -> bool:
+        """Parse a file's lines into the table `fresh`; whether it could be read and all lines are as we write them."""
+        longest = 256 + 11 * len(self._codes)  # of lines as we write them; the engine's memory grows with it
+        source = csv_engine.lines(path, packing, longest)
+        try:
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE fresh AS {self._select_lines(source, otherwise)}")
+        except duckdb.Error:
+            return False
+        unusual = self._connection.execute(f"SELECT count(*) FROM fresh WHERE state = {_UNUSUAL}").fetchall()
+        return not unusual[0][0]
+
+    def _lines(self, path: Path, packing: Packing) -> Iterable[bytes]:
+        match packing:
+            case "none":
+                return plain_lines(path)
+            case "gzip":
+                return gzip_lines(path)
+            case "zstd":
+                return self._engine_lines(path)
+
+    def _engine_lines(self, path: Path) -> Iterator[bytes]:
+        try:
+            for batch in arrow.batches(self._connection.sql(f"FROM {csv_engine.lines(path, 'zstd')}")):
+                yield from ((line or "").encode() for line in arrow.texts(batch[0]))
+        except duckdb.Error:
+            raise _unreadable(path, "lines of JSON compressed by zstd") from None
+
+    def _header(self, path: Path, line: str) -> list[str]:
+        needed = ["plan", "id", *self._codes]
+        header = next(csv.reader([line]))
+        missing = [column for column in needed if column not in header]
+        if missing:
+            raise ReportError(f"{path} has no column {quoted(missing)}; reports have plan, id, q1, q2 …")
+        extra = [column for number, column in enumerate(header) if column not in needed or column in header[:number]]
+        if extra:
+            raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan")
+        return header
+
+    def _select_rows(self, place: dict[str, str]) -> str:
+        codes = [f"nullif({place[column]}, '')" for column in self._codes]
+        spelled = [f"coalesce(regexp_full_match({code}, {text(_NUMBER)}), true)" for code in codes]
+        formed = " AND ".join([f"coalesce(regexp_full_match({place['id']}, {text(_ID)}), false)", *spelled])
+        other = f"coalesce({place['plan']}, '') <> {text(self._plan.digest)}"
+        state = f"CASE WHEN {other} THEN {WRONG_PLAN} WHEN {formed} THEN {SOUND} ELSE {INVALID} END"
+        numbers = ", ".join(f"TRY_CAST({code} AS BIGINT)" for code in codes)
+        return f"SELECT CASE WHEN {formed} THEN unhex({place['id']}) END, {state}, {numbers}"
+
+    def _select_lines(self, source: str, otherwise: int) -> str:
+        """A file's reports; lines that are not as we write them have a state of their own."""
+        head = f'{_HEAD}{self._plan.digest}","id":"'
+        own, width = len(head) + 1, len(self._codes)
+        listed = f"string_split(substring(line, {own + 43}, length(line) - {own + 44}), ',')"
+        ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {own}), {text(_OURS)})"
+        rest = f"substring(line, {len(_HEAD) + 1})"
+        another = f"starts_with(line, {text(_HEAD)}) AND regexp_full_match({rest}, {text(_OTHERS)})"
+        codes = [f"TRY_CAST(codes[{place}] AS BIGINT) AS {name}" for place, name in enumerate(self._codes, start=1)]
+        return f"""
+            SELECT CASE WHEN state = {SOUND} THEN unhex(id) END AS id,
+                   CASE WHEN state = {SOUND} AND len(codes) <> {width} THEN {INVALID} ELSE state END AS state,
+                   {", ".join(codes)}
+            FROM (
+                SELECT substring(line, {own}, 32) AS id,
+                       CASE WHEN {ours} THEN {SOUND} WHEN {another} THEN {WRONG_PLAN} ELSE {otherwise} END AS state,
+                       CASE WHEN state = {SOUND} THEN {listed} END AS codes
+                FROM {source}
+                WHERE line <> ''
+            )"""
+
+
+def _packing(path: Path) -> Packing:
+    """How a file is compressed; refused if it is cut short and the engine would not notice."""
+    packing = (format_of(path) or Format("ndjson")).packing
+    if packing == "zstd":
+        zstd.check_whole(path)
+    return packing
+
+
+def _unreadable(path: Path, kind: str) -> DocumentError:
+    there = "it may be cut short or of another kind" if path.exists() else "there is no such file"
+    return DocumentError(f"{path} cannot be read as {kind}; {there}")

@@ -1,0 +1,93 @@
+"""Reports gathered and written: in the order of their ids, none lost, whole or not at all."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from privtally.documents.report import Reports
+from privtally.errors import DocumentError
+from privtally.tables import gathering
+from privtally.tables.gathering import Gathered
+from privtally.tables.paths import format_of
+from privtally.tables.report_output import write_reports
+from tests.tables.test_report_files import SILENT, made_up
+
+REPORTS = made_up(SILENT, 700)
+
+
+def pieces(reports: Reports, size: int = 90) -> Iterator[Reports]:
+    for start in range(0, len(reports), size):
+        own = slice(start, start + size)
+        yield Reports(reports.plan, reports.ids[own], reports.codes[own])
+
+
+def rows(found: Gathered) -> list[bytes]:
+    return [
+        name.tobytes() + codes.tobytes()
+        for batch in found.batches()
+        for name, codes in zip(batch.ids, batch.codes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+@pytest.mark.parametrize("most_bytes", [1, 5_000, 1 << 27])
+def test_nothing_is_lost_and_the_order_is_that_of_the_ids(keep_order: bool, most_bytes: int) -> None:
+    came = [name.tobytes() + codes.tobytes() for name, codes in zip(REPORTS.ids, REPORTS.codes, strict=True)]
+    with Gathered(SILENT, keep_order=keep_order, most_bytes=most_bytes) as gathered:
+        for piece in pieces(REPORTS):
+            gathered.add(piece)
+        assert gathered.reports == 700
+        for _ in range(2):
+            assert rows(gathered) == (came if keep_order else sorted(came))
+
+
+def _full() -> IO[bytes]:
+    return Path("/dev/full").open("r+b", buffering=0)  # it refuses every byte
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_no_room_for_temporary_files_is_one_sentence(monkeypatch: pytest.MonkeyPatch, keep_order: bool) -> None:
+    monkeypatch.setattr(gathering, "_nameless", _full)
+    with (
+        Gathered(SILENT, keep_order=keep_order, most_bytes=1) as gathered,
+        pytest.raises(DocumentError, match="TMPDIR") as fault,
+    ):
+        gathered.add(REPORTS)
+    assert tempfile.gettempdir() in str(fault.value)
+
+
+class _Failing(Gathered):
+    """Gathered reports of which some cannot be read."""
+
+    def batches(self) -> Iterator[Reports]:
+        yield from pieces(REPORTS)
+        raise DocumentError("no more")
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.csv", "r.csv.gz", "r.ndjson.zst"])
+@pytest.mark.parametrize("there", [False, True])
+def test_an_error_in_the_middle_leaves_nothing_behind(tmp_path: Path, name: str, there: bool) -> None:
+    if there:
+        (tmp_path / name).write_bytes(b"before")
+    with pytest.raises(DocumentError, match="no more"):
+        write_reports(tmp_path / name, SILENT, _Failing(SILENT))
+    assert [path.name for path in tmp_path.iterdir()] == ([name] if there else [])
+    assert not there or (tmp_path / name).read_bytes() == b"before"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with Gathered(SILENT) as gathered:
+        gathered.add(REPORTS)
+        with pytest.raises(DocumentError, match="none"):
+            write_reports(tmp_path / "none" / "r.parquet", SILENT, gathered)
+
+
+def test_names_state_formats() -> None:
+    assert format_of(Path("a.b.CSV.GZ")) == ("csv", "gzip")
+    assert format_of(Path("a.jsonl.zst")) == ("ndjson", "zstd")
+    assert format_of(Path("a.parquet")) == ("parquet", "none")
+    for name in ("a.parquet.gz", "a.gz", "a", "a.txt", ".csv", "-"):
+        assert format_of(Path(name)) is None
