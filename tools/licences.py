@@ -17,7 +17,7 @@ FOR_MAKERS = ("dev", "docs", "release")
 """Extras for those who change privtally; nobody else installs them."""
 
 _STATIC = "src/privtally/service/pages/static"
-VENDORED = {f"{_STATIC}/htmx.min.js": ("htmx", "0BSD", f"{_STATIC}/htmx.LICENSE")}
+VENDORED = {f"{_STATIC}/htmx.min.js": ("htmx 2.0.11", "0BSD", f"{_STATIC}/htmx.LICENSE")}
 """Files of others in this repository: what each is, its licence, and where its text stands."""
 
 ALLOWED = {

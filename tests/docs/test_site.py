@@ -79,3 +79,11 @@ def test_links_of_a_shown_file_lead_to_pages() -> None:
     assert shown("[a](examples/survey.toml)") == "[a](../../examples/survey.toml)"
     assert shown("[a](tests/law) [b](#c) [d](https://e.org)") == "a [b](#c) [d](https://e.org)"
     assert shown("```\n[a](tests/law)\n```") == "```\n[a](tests/law)\n```"
+
+
+def test_indented_blocks_of_a_docstring_are_code() -> None:
+    pytest.importorskip("sphinx", reason="needs the extra docs")
+    from tools.site.docstrings import as_restructured_text
+
+    plain = ["Text:", "", "    code", "", "    more", "Text", "    goes on"]
+    assert as_restructured_text(plain) == ["Text:", "", "::", "", "    code", "", "    more", "Text", "    goes on"]
