@@ -1,15 +1,20 @@
 # make demo   see it work
 # make serve  the dashboard of what make demo collected
 # make test   every test
-# make check  lint, format, types, import rules
+# make check  lint, format, types, import rules, prose
+# make docs   the documentation site; make docs-serve shows it
+# make dist   the packages of a release, checked and tried
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SERVING := $(VENV)/.serving
 DEMO := build/demo/privtally.db
+SITE := build/docs
+PORT := 8008
+DIST := build/dist
 
-.PHONY: demo serve test check format lock smoke bench reliability reproduction accuracy pictures clean
+.PHONY: demo serve test check docs docs-serve format lock dist licences bench reliability reproduction accuracy pictures clean
 
 demo: $(SERVING)
 	@mkdir -p $(dir $(DEMO))
@@ -28,16 +33,34 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.prose
+
+# Every warning is an error: a link that leads nowhere, a page in no list, a name that does not exist. Needs no network.
+docs: $(READY)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky --fresh-env --doctree-dir build/doctrees docs $(SITE)
+	@echo "The site is in $(SITE); 'make docs-serve' shows it."
+
+docs-serve: docs
+	@echo "http://127.0.0.1:$(PORT)/ until you interrupt it"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# A bare install, as a user gets it: no extras, no source tree.
-smoke: $(READY)
-	rm -rf build/smoke && $(PYTHON) -m venv build/smoke
-	build/smoke/bin/pip install --quiet --constraint requirements.lock .
-	cd build && smoke/bin/privtally --version && smoke/bin/privtally demo
+# Wheel and sdist, what is in them, and the demo from a bare install as a user gets it: no extras, no source tree.
+dist: $(READY)
+	rm -rf $(DIST) build/bare
+	$(BIN)/python -m build --no-isolation --outdir $(DIST)
+	$(BIN)/twine check --strict $(DIST)/*
+	$(BIN)/python -m tools.distribution $(DIST)
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/pip install --quiet --constraint requirements.lock $(DIST)/*.whl
+	cd build && bare/bin/privtally --version && bare/bin/privtally demo
+	@echo "The packages are in $(DIST)."
+
+licences: $(READY)
+	$(BIN)/python -m tools.licences
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.core
