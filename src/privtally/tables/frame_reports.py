@@ -32,10 +32,10 @@ _CODES = (*_INTEGERS, *_FRACTIONS, "INTEGER", "UINTEGER", '"NULL"')
 
 
 def tally(plan: Plan, reports: Native | Iterable[Report], limit: int = SUB_REPORT_LIMIT) -> Tallied:
-    """The counts of reports to one plan, each report id once: of `Report`s, or of a frame as `privatise` makes it.
+    """The counts of reports to one plan, each report id once: of reports, or of a frame as `privatise` makes it.
 
     A frame has the columns `id` (16 bytes or 32 hexadecimal digits), `q1`, `q2` … and may have `plan`, a plan's digest.
-    What is none of the plan's reports is set aside and counted in a frame, and refused among `Report`s.
+    What is none of the plan's reports is set aside and counted in a frame, and refused among reports.
     """
     frame = recognise(reports)
     if frame is None:
