@@ -4,6 +4,8 @@ Each error carries one sentence: what is wrong, where, and what to do about it. 
 msgspec reports one raised while a document is decoded together with its place in the document.
 """
 
+from collections.abc import Sequence
+
 
 class PrivtallyError(ValueError):
     """Any refusal by privtally."""
@@ -71,3 +73,8 @@ class ServiceError(PrivtallyError):
 
 class UnavailableError(StoreError):
     """The database cannot take or give anything now; nothing was stored, and trying again later may help."""
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Declared names as a refusal lists them, so many at most."""
+    return ", ".join([*(f"'{name}'" for name in names[:most]), *(["…"] if len(names) > most else [])])

@@ -69,11 +69,21 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
 
 def last_report(ledger: Path, campaign: str) -> Report | None:
     """The last report to a campaign that was answered as often as it allows, else None."""
+    entry = _entry(ledger, campaign)
+    return entry.reports[-1] if entry is not None and len(entry.reports) >= entry.answers else None
+
+
+def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
+    """All reports to a campaign so far."""
+    entry = _entry(ledger, campaign)
+    return () if entry is None else entry.reports
+
+
+def _entry(ledger: Path, campaign: str) -> _Entry | None:
     if not ledger.exists():
         return None
     with _locked(ledger):
-        entry = _read(ledger).get(campaign)
-    return entry.reports[-1] if entry is not None and len(entry.reports) >= entry.answers else None
+        return _read(ledger).get(campaign)
 
 
 def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
