@@ -33,7 +33,7 @@ class Words:
     def _written(self, value: object) -> object:
         if type(value) is int:
             return self.number(value)
-        return self.decimal(repr(value)) if type(value) is float else value
+        return self.decimal(repr(value).removesuffix(".0")) if type(value) is float else value
 
     def decimal(self, text: str) -> str:
         """The text of numbers with a decimal point, with this language's decimal sign."""
