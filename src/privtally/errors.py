@@ -75,6 +75,7 @@ class UnavailableError(StoreError):
     """The database cannot take or give anything now; nothing was stored, and trying again later may help."""
 
 
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """Declared names as a refusal lists them, so many at most."""
-    return ", ".join([*(f"'{name}'" for name in names[:most]), *(["…"] if len(names) > most else [])])
+def listed(labels: Sequence[str], most: int = 20) -> str:
+    """Declared labels as a refusal lists them: how many, and so many of them at most."""
+    some = ", ".join(f"'{label}'" for label in labels[:most])
+    return f"{len(labels):,} declared labels: {some}{', …' if len(labels) > most else ''}"

@@ -125,8 +125,7 @@ class _CodeOf(dict[Any, int]):
             return self.attribute.numbers.code(answer)
         code = self.get(normal(answer)) if isinstance(answer, str) else None
         if code is None:
-            own = self.attribute.choices
-            raise RecordError(f"attribute '{name}' has a value that is none of its {len(own):,} labels: {listed(own)}")
+            raise RecordError(f"attribute '{name}' has a value that is none of its {listed(self.attribute.choices)}")
         return code
 
 
