@@ -135,7 +135,7 @@ class Participant:
         pause = FIRST_WAIT
         for attempt in range(ATTEMPTS):
             if attempt:
-                self.tell(f"The collector does not answer; trying again in {pause:g} seconds.")
+                self.tell(f"The collector does not answer; trying again in {pause:g} s.")
                 self.wait(pause)
                 pause = min(2 * pause, LONGEST_WAIT)
             try:
