@@ -59,15 +59,6 @@ def test_the_link_that_was_sent_is_enough(collector: Scripted, tmp_path: Path, g
     assert collector.paths[0].endswith(f"/v1/campaigns/{PLAN.campaign_id}/reports")
 
 
-def test_somebody_who_answered_before_hears_that_other_answers_were_not_used(
-    collector: Scripted, tmp_path: Path
-) -> None:
-    report = Person(collector, tmp_path).participant.answer(ANSWERS)
-    again = Person(collector, tmp_path)
-    assert again.participant.answer({"q0": "a0", "q1": "a0"}) == report
-    assert len(again.told) == 1
-
-
 def test_the_same_bytes_are_sent_until_they_count(collector: Scripted, tmp_path: Path) -> None:
     collector.statuses = [DROP, 503, 502, DROP]
     person = Person(collector, tmp_path)

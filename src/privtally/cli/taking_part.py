@@ -26,9 +26,14 @@ def submit(
     from privtally.exact import wire
     from privtally.files import read_bytes
     from privtally.participant.client import Participant, usual_ledger
+    from privtally.participant.ledger import reports_to
 
     answers = wire.decode_object(read_bytes(record), RecordError, "the record")
-    report = Participant(url, ledger or usual_ledger(), most_epsilon, token, tell=err.print).answer(answers)
+    participant = Participant(url, ledger or usual_ledger(), most_epsilon, token, tell=err.print)
+    before = reports_to(participant.ledger, participant.campaign)
+    report = participant.answer(answers)
+    if report in before:
+        err.print("You answered before; that report counts, these answers were not used.")
     if json:
         print_json(report)
     else:

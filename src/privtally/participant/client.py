@@ -20,7 +20,7 @@ from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
 from privtally.errors import SendingError
 from privtally.exact import wire
-from privtally.participant.ledger import last_report, reports_to
+from privtally.participant.ledger import last_report
 from privtally.participant.respond import encode, respond
 
 ATTEMPTS = 8
@@ -74,7 +74,7 @@ class Participant:
     """The participation token, if it does not stand in the link."""
     wait: Callable[[float], None] = time.sleep
     tell: Callable[[str], None] = _say_nothing
-    """Hears a sentence whenever something takes longer, or was done before."""
+    """Hears a sentence before every wait."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -110,7 +110,6 @@ class Participant:
         The report comes back, for those who want to look for it later.
         """
         self.ledger.parent.mkdir(parents=True, exist_ok=True)
-        before = reports_to(self.ledger, self.campaign)
         report = last_report(self.ledger, self.campaign) or self._draw(answers)
         receipt = wire.refusing(
             lambda: msgspec.json.decode(self._exchange("reports", report.dump()), type=_Receipt),
@@ -121,8 +120,6 @@ class Participant:
         if receipt.refused:
             reason = receipt.refused[0].reason.replace("_", " ")
             raise SendingError(f"the collector refused the report ({reason}); it stays in the ledger")
-        if report in before:
-            self.tell("You answered before; that report counts, these answers were not used.")
         return report
 
     def _draw(self, answers: Mapping[str, str | float | None]) -> Report:

@@ -45,6 +45,15 @@ class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
             raise LedgerError("the ledger is damaged: its content does not match its digest; restore it from a copy")
 
 
+def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
+    """All reports to a campaign so far."""
+    if not ledger.exists():
+        return ()
+    with _locked(ledger):
+        entry = _read(ledger).get(campaign)
+    return () if entry is None else entry.reports
+
+
 def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> Report:
     """The participant's report to a plan: made now, or the same one again if it was made before.
 
@@ -69,21 +78,11 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
 
 def last_report(ledger: Path, campaign: str) -> Report | None:
     """The last report to a campaign that was answered as often as it allows, else None."""
-    entry = _entry(ledger, campaign)
-    return entry.reports[-1] if entry is not None and len(entry.reports) >= entry.answers else None
-
-
-def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
-    """All reports to a campaign so far."""
-    entry = _entry(ledger, campaign)
-    return () if entry is None else entry.reports
-
-
-def _entry(ledger: Path, campaign: str) -> _Entry | None:
     if not ledger.exists():
         return None
     with _locked(ledger):
-        return _read(ledger).get(campaign)
+        entry = _read(ledger).get(campaign)
+    return entry.reports[-1] if entry is not None and len(entry.reports) >= entry.answers else None
 
 
 def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
