@@ -150,3 +150,12 @@ def test_labels_in_any_script_are_taken(label: str) -> None:
 def test_a_blank_label_is_refused() -> None:
     with pytest.raises(SchemaError, match="blank"):
         Attribute("q", ("yes", "  "))
+
+
+@pytest.mark.parametrize("labels", [2, 500])
+def test_a_wrong_answer_hears_the_labels_and_is_not_quoted(labels: int) -> None:
+    schema = Schema.of({"town": [f"town {place}" for place in range(labels)]})
+    with pytest.raises(RecordError) as refusal:
+        schema.codes_of(["somewhere else"])
+    said = str(refusal.value)
+    assert ("'town 0', 'town 1'" in said, "somewhere" in said, len(said) < 500) == (True, False, True)

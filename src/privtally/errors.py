@@ -4,6 +4,8 @@ Each error carries one sentence: what is wrong, where, and what to do about it. 
 msgspec reports one raised while a document is decoded together with its place in the document.
 """
 
+from collections.abc import Sequence
+
 
 class PrivtallyError(ValueError):
     """Any refusal by privtally."""
@@ -75,3 +77,9 @@ class ServiceError(PrivtallyError):
 
 class UnavailableError(StoreError):
     """The database cannot take or give anything now; nothing was stored, and trying again later may help."""
+
+
+def listed(labels: Sequence[str], most: int = 20) -> str:
+    """Declared labels as a refusal lists them: how many, and so many of them at most."""
+    some = ", ".join(f"'{label}'" for label in labels[:most])
+    return f"{len(labels):,} declared labels: {some}{', …' if len(labels) > most else ''}"

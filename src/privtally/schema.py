@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 from privtally.alignments import Alignment, check_alignments
 from privtally.bins import Bins, Declared
 from privtally.declared import declared_labels
-from privtally.errors import RecordError, SchemaError
+from privtally.errors import RecordError, SchemaError, listed
 from privtally.exact import wire
 from privtally.exact.arrays import Codes
 
@@ -126,8 +126,7 @@ class _CodeOf(dict[Any, int]):
             return self.attribute.numbers.code(answer)
         code = self.get(normal(answer)) if isinstance(answer, str) else None
         if code is None:
-            fault = f"has a value that is none of its {self.attribute.size:,} declared labels"
-            raise RecordError(f"attribute '{name}' {fault}")
+            raise RecordError(f"attribute '{name}' has a value that is none of its {listed(self.attribute.choices)}")
         return code
 
 

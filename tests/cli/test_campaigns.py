@@ -47,6 +47,18 @@ def store_reports(campaign: str, people: int) -> None:
     asyncio.run(run())
 
 
+def test_a_campaign_is_shown_with_its_link(operator: Program) -> None:
+    words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m", "smp")
+    address = ("--public-url", "https://survey.example.org/")
+    made = operator(*words, *address).out
+    (link,) = [word for word in made.split() if "/s/" in word]
+    campaign = link.removeprefix("https://survey.example.org/s/")
+    assert len(campaign) == 64
+    assert f" /s/{campaign}\n" in operator("campaign", "show", campaign[:10]).out
+    assert f" {link}\n" in operator("campaign", "show", campaign[:10], *address).out
+    operator("campaign", "show", campaign[:10], "--public-url", "http://survey.example.org", code=2)
+
+
 def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
     made = create(operator, "--observer", "knows-totals", "--groups", "auto", "--about", "We ask.", "--answers", "2")
     assert made["options"].items() >= {"observer": "knows-totals", "groups": "auto", "about": "We ask."}.items()

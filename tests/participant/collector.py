@@ -22,6 +22,7 @@ class Scripted:
     reason: str | None = None
     received: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     url: str = ""
 
 
@@ -36,6 +37,7 @@ def collecting(script: Scripted) -> Iterator[Scripted]:
         def do_POST(self) -> None:
             script.received.append(self.rfile.read(int(self.headers["Content-Length"])))
             script.headers.append(dict(self.headers))
+            script.paths.append(self.path)
             status = script.statuses.pop(0) if script.statuses else 200
             if status == DROP:
                 self.close_connection = True

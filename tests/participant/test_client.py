@@ -28,10 +28,12 @@ class Person:
 
     def __init__(self, collector: Scripted, folder: Path, **fields: object) -> None:
         self.waits: list[float] = []
+        self.told: list[str] = []
         self.participant = Participant(
             collector.url,
             folder / "ledger.json",
             wait=self.waits.append,
+            tell=self.told.append,
             **fields,  # type: ignore[arg-type]
         )
 
@@ -43,7 +45,18 @@ def test_a_report_is_sent_once_where_all_is_well(collector: Scripted, tmp_path: 
     assert last_report(person.participant.ledger, PLAN.digest) == report
     assert collector.headers[0]["Privtally-Token"] == "secret"
     assert collector.headers[0]["User-Agent"] == "privtally"
-    assert person.waits == []
+    assert (person.waits, person.told) == ([], [])
+
+
+@pytest.mark.parametrize("given", [{}, {"token": "other"}])
+def test_the_link_that_was_sent_is_enough(collector: Scripted, tmp_path: Path, given: dict[str, str]) -> None:
+    collector.url = collector.url.replace("/v1/campaigns/", "/s/") + "#in-the-link"
+    person = Person(collector, tmp_path, **given)
+    report = person.participant.answer(ANSWERS)
+    assert [load_report(body) for body in collector.received] == [report]
+    assert collector.headers[0]["Privtally-Token"] == given.get("token", "in-the-link")
+    assert "in-the-link" not in collector.paths[0]
+    assert collector.paths[0].endswith(f"/v1/campaigns/{PLAN.campaign_id}/reports")
 
 
 def test_the_same_bytes_are_sent_until_they_count(collector: Scripted, tmp_path: Path) -> None:
@@ -53,6 +66,7 @@ def test_the_same_bytes_are_sent_until_they_count(collector: Scripted, tmp_path:
     assert len(collector.received) == 5
     assert len(set(collector.received)) == 1
     assert person.waits == [0.5, 7.0, 14.0, 28.0]
+    assert [f" {wait:g} " in said for wait, said in zip(person.waits, person.told, strict=True)] == 4 * [True]
 
 
 def test_a_participant_who_gave_up_sends_the_same_report_later(collector: Scripted, tmp_path: Path) -> None:

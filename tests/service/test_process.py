@@ -17,9 +17,9 @@ from tests.service.process import Process, serving
 from tests.service.site import receipt, reports_to
 
 
-def submitted(process: Process, campaign: str, folder: Path, code: int = 0) -> str:
+def submitted(process: Process, campaign: str, folder: Path, code: int = 0, *, before: bool = False) -> str:
     (folder / "answers.json").write_text(json.dumps({"q0": "a1", "q1": "a2"}))
-    words = ["submit", "--url", f"{process.url}/v1/campaigns/{campaign}", "--record", str(folder / "answers.json")]
+    words = ["submit", "--url", f"{process.url}/s/{campaign}", "--record", str(folder / "answers.json")]
     done = subprocess.run(
         [sys.executable, "-m", "privtally", *words, "--ledger", str(folder / "ledger.json"), "--json"],
         capture_output=True,
@@ -28,6 +28,7 @@ def submitted(process: Process, campaign: str, folder: Path, code: int = 0) -> s
         env={"no_proxy": "127.0.0.1", "PYTHONPATH": ":".join(sys.path)},
     )
     assert done.returncode == code, done.stderr
+    assert ("before" in done.stderr) == before
     return done.stdout
 
 
@@ -37,7 +38,7 @@ def test_a_person_answers_and_the_service_stops_politely(tmp_path: Path) -> None
         with process.site() as site:
             campaign = site.create()["id"]
         one = submitted(process, campaign, tmp_path)
-        assert submitted(process, campaign, tmp_path) == one
+        assert submitted(process, campaign, tmp_path, before=True) == one
         with process.site() as site:
             assert site.counters(campaign) == [1]
         assert process.stop(signal.SIGTERM) == 0

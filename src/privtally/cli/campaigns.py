@@ -8,7 +8,9 @@ import typer
 from typer import Argument, Option
 
 from privtally.cli import options
+from privtally.cli.campaign_words import campaign_view, say_campaign
 from privtally.cli.console import announce, err, out, print_json
+from privtally.cli.links import PublicUrlOption
 from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
 from privtally.errors import CampaignError, DocumentError
@@ -45,6 +47,7 @@ def create(
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
     phase1_share: Annotated[float, Option(help="The share of tokens that are for the first phase.")] = 0.1,
+    public_url: PublicUrlOption = None,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
@@ -91,9 +94,9 @@ def create(
                 about=about,
             ),
         )
-        return await _view(opened, await operations.create(opened, new, said_advice))
+        return await campaign_view(opened, await operations.create(opened, new, said_advice))
 
-    _say(on_store(store, work, create=True), json=json)
+    say_campaign(on_store(store, work, create=True), json=json, public_url=public_url)
 
 
 @app.command("list")
@@ -103,7 +106,7 @@ def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     async def work(opened: "Store") -> "list[CampaignView]":
         from privtally.store.surveys import every
 
-        return [await _view(opened, survey) for survey in await opened.read(every)]
+        return [await campaign_view(opened, survey) for survey in await opened.read(every)]
 
     found = on_store(store, work)
     if json:
@@ -117,9 +120,14 @@ def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
 
 
 @app.command()
-def show(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Show a campaign with the numbers of its reports."""
-    _say(on_campaign(store, campaign, _view), json=json)
+def show(
+    campaign: CampaignArgument,
+    public_url: PublicUrlOption = None,
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Show a campaign with its link and the numbers of its reports."""
+    say_campaign(on_campaign(store, campaign, campaign_view), json=json, public_url=public_url)
 
 
 @app.command()
@@ -141,9 +149,9 @@ def close(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: Js
     async def step(opened: "Store", survey: "Survey") -> "CampaignView":
         from privtally.service import operations
 
-        return await _view(opened, await operations.close(opened, survey.id))
+        return await campaign_view(opened, await operations.close(opened, survey.id))
 
-    _say(on_campaign(store, campaign, step), json=json)
+    say_campaign(on_campaign(store, campaign, step), json=json)
 
 
 @app.command()
@@ -234,24 +242,6 @@ def _move_on(campaign: str, store: str, how: Literal["advance", "refresh"], *, j
 
         take = {"advance": operations.advance, "refresh": operations.refresh}[how]
         await take(opened, survey.id, survey.plans[-1].digest)
-        return await _view(opened, await operations.find(opened, survey.id))
+        return await campaign_view(opened, await operations.find(opened, survey.id))
 
-    _say(on_campaign(store, campaign, step), json=json)
-
-
-async def _view(opened: "Store", survey: "Survey") -> "CampaignView":
-    from privtally.service.views import view
-
-    return await view(opened, survey)
-
-
-def _say(campaign: "CampaignView", *, json: bool) -> None:
-    if json:
-        print_json(campaign)
-        return
-    out.print(f"{campaign.title} ({campaign.mechanism}, ε = {campaign.epsilon:g}), {campaign.state.value}")
-    out.print(f"  id       {campaign.id}")
-    rounds = campaign.phases[-1].round > 1
-    for phase in campaign.phases:
-        of_round = f" of round {phase.round}" if rounds else ""
-        out.print(f"  phase {phase.phase}{of_round}  {phase.reports:,} reports to plan {phase.plan[:12]}…")
+    say_campaign(on_campaign(store, campaign, step), json=json)

@@ -1,30 +1,17 @@
 """serve: the collector as a service."""
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from privtally.cli.console import out, print_json
+from privtally.cli.links import PublicUrlOption
 from privtally.cli.options import JsonFlag, within
 from privtally.cli.stores import USUAL_STORE, StoreOption, needing_the_extra
-from privtally.errors import ServiceError
-
-_PUBLIC = re.compile(r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)/?")
 
 if TYPE_CHECKING:
     from privtally.service.serving import Started
-
-
-def _check_public_url(url: str | None) -> str | None:
-    """Refuse an address under which the survey page would not work."""
-    if url is not None and not _PUBLIC.fullmatch(url):
-        raise ServiceError(
-            "--public-url must be https://HOST or https://HOST:PORT without a path, since the survey page asks nothing"
-            " over plain http (but from localhost)"
-        )
-    return url
 
 
 def serve(
@@ -33,14 +20,7 @@ def serve(
     port: Annotated[
         int, Option(envvar="PRIVTALLY_PORT", help="The port; 0 for any that is free.", callback=within(0, 65_535))
     ] = 8765,
-    public_url: Annotated[
-        str | None,
-        Option(
-            envvar="PRIVTALLY_PUBLIC_URL",
-            help="The address that participants use, if it is another one: https://HOST.",
-            callback=_check_public_url,
-        ),
-    ] = None,
+    public_url: PublicUrlOption = None,
     new_token: Annotated[
         bool, Option("--new-token", help="Issue a new administrator's token; the one before is worth nothing then.")
     ] = False,

@@ -5,18 +5,20 @@ from typing import Annotated
 
 from typer import Option
 
-from privtally.cli.console import out, print_json
+from privtally.cli.console import err, out, print_json
 from privtally.cli.options import JsonFlag
 
 
 def submit(
-    url: Annotated[str, Option(help="The campaign's address: https://HOST/v1/campaigns/ID.")],
+    url: Annotated[str, Option(help="The link to the survey: https://HOST/s/ID, with # and the token if it has one.")],
     record: Annotated[Path, Option(help="The answers: a JSON object of questions and answers; - for standard input.")],
     ledger: Annotated[
         Path | None, Option(envvar="PRIVTALLY_LEDGER", help="The file that keeps what you answered.")
     ] = None,
     most_epsilon: Annotated[float, Option(help="The largest budget, over all answers, that you agree to.")] = 4.0,
-    token: Annotated[str | None, Option(envvar="PRIVTALLY_TOKEN", help="Your participation token.")] = None,
+    token: Annotated[
+        str | None, Option(envvar="PRIVTALLY_TOKEN", help="Your participation token, if it does not stand in the link.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Make a record private on this machine and send the report until it counts."""
@@ -24,9 +26,14 @@ def submit(
     from privtally.exact import wire
     from privtally.files import read_bytes
     from privtally.participant.client import Participant, usual_ledger
+    from privtally.participant.ledger import reports_to
 
     answers = wire.decode_object(read_bytes(record), RecordError, "the record")
-    report = Participant(url, ledger or usual_ledger(), most_epsilon, token).answer(answers)
+    participant = Participant(url, ledger or usual_ledger(), most_epsilon, token, tell=err.print)
+    before = reports_to(participant.ledger, participant.campaign)
+    report = participant.answer(answers)
+    if report in before:
+        err.print("You answered before; that report counts, these answers were not used.")
     if json:
         print_json(report)
     else:

@@ -51,6 +51,10 @@ class _SamePlace(HTTPRedirectHandler):
         return None
 
 
+def _say_nothing(_: str) -> None:
+    pass
+
+
 def usual_ledger() -> Path:
     """Where a participant's reports are kept unless told otherwise."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -62,12 +66,15 @@ class Participant:
     """One person who takes part in the campaign at an address."""
 
     url: str
-    """The campaign's address: https://HOST/v1/campaigns/ID."""
+    """The link to the survey, https://HOST/s/ID, with # and a token where it has one; or https://HOST/v1/campaigns/ID."""
     ledger: Path = field(default_factory=usual_ledger)
     most_epsilon: float = 4.0
     """The largest budget, over all answers to the campaign, that the participant agrees to."""
     token: str | None = None
+    """The participation token, if it does not stand in the link."""
     wait: Callable[[float], None] = time.sleep
+    tell: Callable[[str], None] = _say_nothing
+    """Hears a sentence before every wait."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -79,7 +86,16 @@ class Participant:
     @property
     def campaign(self) -> str:
         """The campaign's id, which the address pins."""
-        return self.url.rstrip("/").rpartition("/")[2]
+        return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
+
+    @property
+    def address(self) -> str:
+        """Where the campaign's plan is read and its reports are sent."""
+        parts = urlsplit(self.url)
+        place = parts.path.rstrip("/").removesuffix(self.campaign)
+        if place.endswith("/s/"):
+            place = f"{place.removesuffix('s/')}v1/campaigns/"
+        return f"{parts.scheme}://{parts.netloc}{place}{self.campaign}"
 
     def plan(self) -> Plan:
         """The plan to answer, refused if it is of another campaign."""
@@ -116,6 +132,7 @@ class Participant:
         pause = FIRST_WAIT
         for attempt in range(ATTEMPTS):
             if attempt:
+                self.tell(f"The collector does not answer; trying again in {pause:g} s.")
                 self.wait(pause)
                 pause = min(2 * pause, LONGEST_WAIT)
             try:
@@ -131,9 +148,9 @@ class Participant:
 
     def _ask(self, resource: str, body: bytes | None) -> bytes:
         headers = {"Content-Type": "application/json", "User-Agent": "privtally"}
-        if self.token is not None:
-            headers["Privtally-Token"] = self.token
-        request = Request(f"{self.url.rstrip('/')}/{resource}", data=body, headers=headers)  # noqa: S310  # http(s) only
+        if token := self.token or urlsplit(self.url).fragment:
+            headers["Privtally-Token"] = token
+        request = Request(f"{self.address}/{resource}", data=body, headers=headers)  # noqa: S310  # http(s) only
         with build_opener(_SamePlace).open(request, timeout=_SECONDS) as reply:
             data: bytes = reply.read(_MOST_BYTES)
             return data

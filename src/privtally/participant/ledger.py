@@ -45,6 +45,15 @@ class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
             raise LedgerError("the ledger is damaged: its content does not match its digest; restore it from a copy")
 
 
+def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
+    """All reports to a campaign so far."""
+    if not ledger.exists():
+        return ()
+    with _locked(ledger):
+        entry = _read(ledger).get(campaign)
+    return () if entry is None else entry.reports
+
+
 def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> Report:
     """The participant's report to a plan: made now, or the same one again if it was made before.
 

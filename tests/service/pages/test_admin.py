@@ -25,7 +25,44 @@ NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{7*7}}"
 
 def test_pages_and_steps_lead_to_the_login(visitor: Visitor) -> None:
     answers = [*map(visitor.open, PAGES + FILES), *map(visitor.submit, STEPS)]
-    assert {(answer.status_code, answer.headers["location"]) for answer in answers} == {(303, "/login")}
+    assert {(answer.status_code, answer.headers["location"].partition("?")[0]) for answer in answers} == {
+        (303, "/login")
+    }
+
+
+def test_a_login_leads_back_to_the_page_that_was_asked_for(visitor: Visitor) -> None:
+    asked = visitor.open("/c/x/close").headers["location"]
+    assert 'value="/c/x/close"' in visitor.open(asked).text
+    assert 'value="/c/x/close"' in visitor.submit("/login", token="wrong", back="/c/x/close").text
+    assert visitor.submit("/login", token=visitor.token, back="/c/x/close").headers["location"] == "/c/x/close"
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "//elsewhere.example",
+        "/\\elsewhere.example",
+        "https://elsewhere.example/c/x",
+        "/c/x//elsewhere.example",
+        "/c/../logout",
+        "/c/x\r\nX-Planted: 1",
+        "/c/x\n",
+        "javascript:alert(1)",
+        "/v1/campaigns",
+    ],
+)
+def test_a_login_leads_nowhere_else(visitor: Visitor, back: str) -> None:
+    assert 'name="back"' not in visitor.client.get("/login", params={"back": back}).text
+    answer = visitor.submit("/login", token=visitor.token, back=back)
+    assert (answer.headers["location"], "x-planted" in answer.headers) == ("/", False)
+
+
+def test_an_unknown_address_is_a_page_for_browsers_and_a_problem_for_programs(visitor: Visitor) -> None:
+    seen = visitor.open("/nowhere", Accept="text/html,*/*;q=0.8")
+    assert (seen.status_code, seen.headers["content-type"].partition(";")[0]) == (404, "text/html")
+    assert "default-src 'none'" in seen.headers["content-security-policy"]
+    told = visitor.open("/nowhere", Accept="*/*")
+    assert (told.status_code, told.headers["content-type"]) == (404, "application/problem+json")
 
 
 @pytest.mark.parametrize(

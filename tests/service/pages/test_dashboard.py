@@ -106,6 +106,56 @@ def test_numbers_and_skipped_questions_reach_the_plan(admin: Visitor) -> None:
     assert plan.schema.attributes[1].optional
 
 
+def test_both_phases_count_towards_the_number_that_was_typed(admin: Visitor) -> None:
+    campaign = admin.create_by_form(people="5000")
+    assert "250 more" in admin.open(f"/c/{campaign}").text
+    answer(admin, campaign, 40)
+    admin.advance(campaign, campaign)
+    answer(admin, campaign, 60, seed=2)
+    assert "4,900 more" in admin.open(f"/c/{campaign}").text
+
+
+def test_few_people_are_told_no_impossible_numbers(admin: Visitor) -> None:
+    campaign = admin.create_by_form()
+    answer(admin, campaign, 4)
+    text = admin.open(f"/c/{campaign}/together").text
+    assert ("<table" in text, "4 reports" in text) == (False, True)
+    for seed in (2, 3):
+        answer(admin, campaign, 1_000, seed)
+    assert "<table" in admin.open(f"/c/{campaign}/together").text
+
+
+def test_one_is_not_many(admin: Visitor) -> None:
+    campaign = admin.create_by_form(published="on", answers="2")
+    answer(admin, campaign, 1)
+    for path in ("/", f"/c/{campaign}", f"/s/{campaign}/totals", f"/c/{campaign}/close"):
+        text = admin.open(path).text
+        assert "answer has arrived" in text, path
+        assert "answers have" not in text, path
+
+
+def test_bins_are_named_in_the_language_of_the_page(admin: Visitor) -> None:
+    numbers = {"q0-kind": "numbers", "q0-start": "0", "q0-end": "5", "q0-width": "2,5"}
+    campaign = admin.create_by_form(published="on", **numbers, **{"q1-labels": "1 to 2.5\nother"})
+    answer(admin, campaign, 50)
+    for path in (f"/c/{campaign}", f"/s/{campaign}/totals"):
+        german = admin.open(path, **{"Accept-Language": "de"}).text
+        assert "0 bis &lt; 2,5" in german, path
+        assert "1 to 2.5" in german, path  # an answer in the survey's own words
+        assert "0 to &lt; 2.5" in admin.open(path).text, path
+
+
+def test_a_sample_speaks_the_language_of_the_page(admin: Visitor) -> None:
+    admin.create_by_form()
+    assert "/new?sample" in admin.open("/new").text
+    assert "schlecht" in admin.open("/new?sample", **{"Accept-Language": "de"}).text
+
+
+def test_the_survey_page_has_the_command_of_the_program(admin: Visitor) -> None:
+    campaign = admin.create_by_form()
+    assert f"privtally submit --url http://testserver.local/s/{campaign} " in admin.open(f"/s/{campaign}").text
+
+
 def test_the_form_starts_what_the_page_recommends(admin: Visitor) -> None:
     fields: dict[str, str] = {}
     for place in range(4):  # four questions with answers of their own are asked in two groups

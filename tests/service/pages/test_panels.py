@@ -32,7 +32,7 @@ def test_bars_hold_their_intervals_and_the_rarest_answers_are_left_out() -> None
     assert panel.left_out == 100 - MOST_ROWS
 
 
-@pytest.mark.parametrize(("error", "points"), [(0.1, 15), (0.03, 5), (0.01, 1), (0.004, None)])
+@pytest.mark.parametrize(("error", "points"), [(0.3, None), (0.1, 15), (0.03, 5), (0.01, 1), (0.004, None)])
 def test_what_more_people_would_bring(error: float, points: int | None) -> None:
     shown = found([0.4, 0.6], error)
     if points is None:

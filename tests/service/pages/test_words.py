@@ -35,7 +35,9 @@ def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
     computed |= {f"new.{name}" for name in ("start", "end", "width")}
     computed |= {f"{step}.{name}" for step in ("forget", "delete") for name in ("what", "do")}
     computed |= {"more.forget", "more.delete", "promise.again.much", "advice.again.much"}
+    computed |= {"survey.missing.whole", "survey.missing.decimals"}
     catalogue = set(words_in("en").texts)
+    computed |= {f"{key}.one" for key in said} & catalogue
     assert catalogue <= said | computed
     assert computed <= catalogue
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from litestar import Litestar, Response, Router
 from litestar.di import Provide
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, NotFoundException
 
 from privtally.errors import PrivtallyError
 from privtally.service.pages import dashboard, exports, invitations, new_survey, rendering, sessions, steps, survey
@@ -54,12 +54,23 @@ def add_pages(app: Litestar, setup: Setup) -> None:
         "/",
         route_handlers=ROUTES,
         dependencies={"setup": Provide(lambda: setup, sync_to_thread=False)},
-        exception_handlers={sessions.LoginNeededError: sessions.ask_to_log_in, Exception: refused_page},
+        exception_handlers={
+            sessions.LoginNeededError: sessions.ask_to_log_in,
+            NotFoundException: refused_page,
+            Exception: refused_page,
+        },
         before_request=sessions.require_own_form,
         include_in_schema=False,
         response_headers=HEADERS,
     )
     app.register(router)
+    app.exception_handlers[NotFoundException] = unknown_page
+
+
+def unknown_page(request: AnyRequest, fault: Exception) -> Response[Any]:
+    """An address without a route: a page for browsers, a problem document for programs."""
+    browser = "text/html" in request.headers.get("accept", "")
+    return refused_page(request, fault) if browser else refuse(request, fault)
 
 
 def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:

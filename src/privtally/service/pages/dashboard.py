@@ -10,16 +10,19 @@ from litestar import Response, get
 from litestar.params import FromPath, FromQuery
 from markupsafe import Markup
 
-from privtally.collector.pairs import PairEstimates, estimate_pairs
+from privtally.collector.pairs import PairEstimate, PairEstimates, estimate_pairs
 from privtally.documents.campaign import State
+from privtally.documents.estimate import NORMAL_95
 from privtally.errors import EstimateError
 from privtally.mechanisms import NAMED
 from privtally.service import operations
 from privtally.service.collector import Collector, TheCollector
+from privtally.service.pages.answers import names_of_answers
 from privtally.service.pages.learned import likenesses
-from privtally.service.pages.rendering import page
+from privtally.service.pages.rendering import page, words_of
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
+from privtally.service.pages.words import Words
 from privtally.store.surveys import Survey, every
 
 MOST_PAIRS, MOST_PAIR_LABELS = 10, 12
@@ -33,7 +36,7 @@ class Standing:
     survey: Survey
     totals: tuple[int, ...]
     hoped: int | None
-    """How many people the open phase waits for, if that is known."""
+    """How many people the survey waits for, if that is known: in its first phase those to learn from, then all."""
 
     @property
     def learns(self) -> bool:
@@ -70,9 +73,14 @@ class Standing:
         return sum(self.phases)
 
     @property
+    def arrived(self) -> int:
+        """How many people have answered of those the survey waits for."""
+        return self.totals[-1] if self.state == "first" else self.people
+
+    @property
     def missing(self) -> int:
-        """How many more people the open phase waits for."""
-        return max((self.hoped or 0) - self.totals[-1], 0)
+        """How many more people the survey waits for."""
+        return max((self.hoped or 0) - self.arrived, 0)
 
     @property
     def may_refresh(self) -> bool:
@@ -83,9 +91,9 @@ class Standing:
 async def standing(collector: Collector, survey: Survey) -> Standing:
     """Where a survey stands now."""
     people, share = survey.options.people, survey.options.phase1_share
-    hoped = people
-    if people is not None and NAMED[survey.plans[0].mechanism].learns and survey.plans[-1].learned is None:
-        hoped = round(people * share / (1 - share))
+    hoped = people  # in the later phases, where the mechanism learns
+    if people is not None and NAMED[survey.plans[0].mechanism].learns:
+        hoped = round(people * (share if survey.plans[-1].learned is None else 1) / (1 - share))
     return Standing(survey, tuple(await operations.totals(collector.store, survey)), hoped)
 
 
@@ -103,7 +111,8 @@ async def campaign_page(
     """One survey."""
     survey = await collector.survey(campaign)
     link = f"{setup.base(request)}/s/{survey.id}"
-    return page(request, "campaign.html", **await _values(collector, setup, survey), link=link, code=_code(link))
+    values = await _values(collector, setup, survey, words_of(request))
+    return page(request, "campaign.html", **values, link=link, code=_code(link))
 
 
 @get("/c/{campaign:str}/live", guards=[require_session])
@@ -111,7 +120,7 @@ async def live_part(
     campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup, seen: FromQuery[str]
 ) -> Response[Any]:
     """The numbers of a survey, if they have changed since they were seen."""
-    values = await _values(collector, setup, await collector.survey(campaign))
+    values = await _values(collector, setup, await collector.survey(campaign), words_of(request))
     if values["seen"] == seen:
         return Response(None, status_code=HTTPStatus.NO_CONTENT)
     return page(request, "live.html", **values)
@@ -128,13 +137,23 @@ async def together_page(campaign: FromPath[str], request: AnyRequest, collector:
         found = PairEstimates((), ())
     few = [table for table in found.tables if max(map(len, table.labels)) <= MOST_PAIR_LABELS]
     left_out = len(found.tables) - len(few[:MOST_PAIRS])
-    return page(request, "together.html", survey=survey, tables=few[:MOST_PAIRS], left_out=left_out)
+    named = names_of_answers(survey.plans[0].schema, words_of(request))
+    tables = few[:MOST_PAIRS]
+    return page(
+        request, "together.html", survey=survey, tables=tables, left_out=left_out, named=named, too_few=_says_nothing
+    )
 
 
-async def _values(collector: Collector, setup: Setup, survey: Survey) -> dict[str, Any]:
+def _says_nothing(table: PairEstimate) -> bool:
+    """Whether some interval of a table is wider than everything that a share can be."""
+    return max(map(max, table.standard_errors)) * NORMAL_95 >= 1
+
+
+async def _values(collector: Collector, setup: Setup, survey: Survey, words: Words) -> dict[str, Any]:
     now, found = await standing(collector, survey), await setup.estimates.so_far(collector, survey)
     return {
         "survey": survey,
+        "named": names_of_answers(survey.plans[0].schema, words),
         "now": now,
         "found": found,
         "likenesses": likenesses(survey.plans[-1]),

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import exp
 
-from privtally.bins import BinRange
 from privtally.documents.plan import check_epsilon
 from privtally.names import MAX_PIVOT_GUESS
 from privtally.schema import Attribute, Schema
 from privtally.service.advice import Advice, Advise
 from privtally.service.operations import NewCampaign
+from privtally.service.pages.ranges import read_range
 from privtally.service.pages.refusals import PageRefusalError
+from privtally.service.pages.words import Words
 from privtally.store.options import Options
 
 MOST_QUESTIONS = 100
@@ -47,12 +48,7 @@ class DraftQuestion:
             if len(set(labels)) < len(labels):
                 raise PageRefusalError("draft.same", name=self.name)
             return Attribute(self.name, labels, optional=self.optional)
-        try:
-            start, end, width = (_number(text) for text in (self.start, self.end, self.width))
-        except ValueError:
-            raise PageRefusalError("draft.range", name=self.name) from None
-        decimals = any(isinstance(number, float) for number in (start, end, width))
-        bins = BinRange(start, end, width)
+        bins, decimals = read_range(self.name, self.start, self.end, self.width)
         return Attribute(self.name, optional=self.optional, bins=bins, decimals=decimals, clamp=True)
 
 
@@ -133,19 +129,9 @@ class Draft:
         return NewCampaign(self.title, self.schema(), self.epsilon, "auto", self.people, self.answers, options=options)
 
 
-def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
-
-
-SAMPLE = Draft(
-    title="How was your week?",
-    about="We are a small team that asks how people feel at work. It takes a minute.",
-    questions=(
-        DraftQuestion("How was your sleep?", labels="good\nso-so\nbad"),
-        DraftQuestion("How was your mood?", labels="good\nso-so\nbad"),
-        DraftQuestion("How was your food?", labels="good\nso-so\nbad"),
-    ),
-)
+def sample(words: Words) -> Draft:
+    """A survey to start from, in the language of whoever writes it."""
+    labels = words.say("sample.answers")
+    asked = [words.say(key) for key in ("sample.sleep", "sample.mood", "sample.food")]
+    questions = tuple(DraftQuestion(name, labels=labels) for name in asked)
+    return Draft(title=words.say("sample.title"), about=words.say("sample.about"), questions=questions)

@@ -11,19 +11,19 @@ from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.service import operations
 from privtally.service.collector import TheCollector
-from privtally.service.pages.drafts import SAMPLE, SLIDER, Draft
+from privtally.service.pages.drafts import SLIDER, Draft, sample
 from privtally.service.pages.promise import promise_of
-from privtally.service.pages.rendering import page, to
+from privtally.service.pages.rendering import page, to, words_of
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
 from privtally.service.pages.survey import true_words, words_for_all
-from privtally.service.pages.words import words_for
 
 
 @get("/new", guards=[require_session])
 async def new_page(request: AnyRequest, setup: TheSetup) -> Response[str]:
     """The form, empty or with a sample."""
-    return await _form(request, setup, SAMPLE if "sample" in request.query_params else Draft())
+    words = words_of(request)
+    return await _form(request, setup, sample(words) if "sample" in request.query_params else Draft())
 
 
 @post("/new", guards=[require_session], status_code=HTTPStatus.OK)
@@ -36,7 +36,7 @@ async def change_or_create(request: AnyRequest, setup: TheSetup, collector: TheC
         return page(request, "refused.html", HTTPStatus.BAD_REQUEST, fault=refusal)
     step = form.get("do", "create")
     if step != "create":
-        return await _form(request, setup, draft.changed(step))
+        return await _form(request, setup, draft.changed(step), added=step == "add")
     try:
         survey = await operations.create(collector.store, draft.campaign(), setup.advise)
     except PrivtallyError as refusal:
@@ -55,21 +55,23 @@ async def advice_part(request: AnyRequest, setup: TheSetup) -> Response[str]:
 
 
 async def _form(
-    request: AnyRequest, setup: Setup, draft: Draft, refused: PrivtallyError | None = None
+    request: AnyRequest, setup: Setup, draft: Draft, refused: PrivtallyError | None = None, *, added: bool = False
 ) -> Response[str]:
+    """The form; a question that was just added has the focus."""
     return page(
         request,
         "new.html",
         HTTPStatus.OK if refused is None else HTTPStatus.BAD_REQUEST,
         **await _meaning(request, setup, draft),
         refused=refused,
+        added=added,
         slider=SLIDER,
     )
 
 
 async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str, Any]:
     """What a draft would do, or what is missing in it."""
-    words = words_for(request.headers.get("accept-language", ""))
+    words = words_of(request)
     again = words_for_all(draft.answers, draft.epsilon, words, "advice.again")
     try:
         advice = await asyncio.to_thread(draft.advice, setup.advise)

@@ -17,6 +17,8 @@ MOST_ROWS = 24
 SCALES = (0.01, 0.02, 0.05, 0.1, 1.0)
 """Bars end at 100 %, so that questions can be compared, except where all of them would be slivers."""
 MOST_DIGITS = 3
+MOST_REACH = 0.25
+"""Wider intervals are cut off at 0 % or 100 %, so that nothing can be foretold from them."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,13 @@ class Found:
     def next_reach(self) -> tuple[int, int] | None:
         """A smaller reach in percentage points, and how many more people it takes if each says as much.
 
-        None at 1, and after several rounds, where that depends on how much the answers have changed.
+        None at 1, with so few people that nothing can be foretold, and after several rounds, where that depends on how
+        much the answers have changed.
         """
-        if self.trends:
+        if self.trends or self.reach > MOST_REACH:
             return None
         points = 100 * self.reach
-        smaller = next((own for own in (1, 2, 3, 5, 7, 10, 15, 20, 30)[::-1] if own < 0.9 * points), None)
+        smaller = next((own for own in (1, 2, 3, 5, 7, 10, 15, 20)[::-1] if own < 0.9 * points), None)
         if smaller is None:
             return None
         more = self.reports * ((points / smaller) ** 2 - 1)

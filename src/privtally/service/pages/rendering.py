@@ -13,10 +13,9 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 from litestar.response import Redirect
 
-from privtally.schema import NO_ANSWER
 from privtally.service.pages.refusals import why
 from privtally.service.pages.setup import AnyRequest
-from privtally.service.pages.words import words_for
+from privtally.service.pages.words import Words, words_for
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -33,14 +32,18 @@ _ENVIRONMENT = Environment(
     loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 _ENVIRONMENT.filters["why"] = why
-_ENVIRONMENT.filters["no_answer"] = lambda label, say: say("survey.not_said") if label == NO_ANSWER else label
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_STATIC = ("style.css", "survey.js", "reports.js", "htmx.min.js", "icon.svg")
+_STATIC = ("style.css", "survey.js", "reports.js", "copy.js", "htmx.min.js", "icon.svg")
+
+
+def words_of(request: AnyRequest) -> Words:
+    """The words of the language that a request asks for."""
+    return words_for(request.headers.get("accept-language", ""))
 
 
 def page(request: AnyRequest, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response[str]:
     """A page in the language of whoever asks. It is never kept by a cache."""
-    words = words_for(request.headers.get("accept-language", ""))
+    words = words_of(request)
     content = _ENVIRONMENT.get_template(template).render(
         words=words, say=words.say, number=words.number, percent=words.percent, **values
     )

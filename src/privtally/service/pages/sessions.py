@@ -1,5 +1,6 @@
 """Logging in: the administrator's token is exchanged for a cookie, and forms come from the service's own pages."""
 
+import re
 import secrets
 from functools import partial
 from http import HTTPStatus
@@ -19,6 +20,8 @@ from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
 from privtally.service.tokens import is_admin
 
 COOKIE = "privtally_session"
+_PAGES = re.compile(r"/(new|c/[0-9A-Za-z]+(/[a-z]+)*)")
+"""The pages that a login may lead back to: nothing else, and nothing elsewhere."""
 
 
 class LoginNeededError(PrivtallyError):
@@ -47,19 +50,20 @@ async def require_own_form(request: AnyRequest) -> None:
 @get("/login")
 async def login_page(request: AnyRequest) -> Response[str]:
     """A form for the administrator's token."""
-    return page(request, "login.html", wrong=False)
+    return page(request, "login.html", wrong=False, back=_own_page(request.query_params.get("back", "")))
 
 
 @post("/login")
 async def login(request: AnyRequest, collector: TheCollector, setup: TheSetup) -> Response[Any]:
     """Open a session."""
-    token = str((await request.form()).get("token", "")).strip()
+    form = await request.form()
+    token, back = str(form.get("token", "")).strip(), _own_page(str(form.get("back", "")))
     if not await is_admin(collector.store, token):
-        return page(request, "login.html", HTTPStatus.FORBIDDEN, wrong=True)
+        return page(request, "login.html", HTTPStatus.FORBIDDEN, wrong=True, back=back)
     cookie = secrets.token_urlsafe(32)
     await collector.store.write(partial(open_login, cookie=cookie, hour=this_hour()))
     own = Cookie(COOKIE, value=cookie, path="/", httponly=True, samesite="strict", secure=setup.over_tls(request))
-    return to("/", [own])
+    return to(back or "/", [own])
 
 
 @post("/logout", guards=[require_session])
@@ -75,4 +79,10 @@ def ask_to_log_in(request: AnyRequest, _: Exception) -> Response[Any]:
     """Lead to the login, also from a part of a page that refreshes itself."""
     if request.headers.get("hx-request"):
         return Response("", media_type=MediaType.HTML, headers={"HX-Redirect": "/login"})
-    return to("/login")
+    back = _own_page(request.url.path) if request.method == "GET" else ""
+    return to(f"/login?back={back}" if back else "/login")
+
+
+def _own_page(path: str) -> str:
+    """A path if it is one of the pages, else nothing."""
+    return path if _PAGES.fullmatch(path) else ""

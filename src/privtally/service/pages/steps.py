@@ -15,11 +15,10 @@ from privtally.service.pages.dashboard import standing
 from privtally.service.pages.learned import likenesses
 from privtally.service.pages.promise import promise_of
 from privtally.service.pages.refusals import PageRefusalError
-from privtally.service.pages.rendering import page, to
+from privtally.service.pages.rendering import page, to, words_of
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest
-from privtally.service.pages.survey import true_words
-from privtally.service.pages.words import words_for
+from privtally.service.pages.survey import times_true
 from privtally.store.surveys import has_its_reports
 
 
@@ -37,9 +36,9 @@ async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: 
         plan = await asyncio.to_thread(learned, survey, phases)
     except LearningError as refusal:
         return page(request, "advance.html", **{**values, "fault": refusal})
-    words = words_for(request.headers.get("accept-language", ""))
+    words = words_of(request)
     promises = [await asyncio.to_thread(promise_of, [own]) for own in (survey.plans[-1], plan)]
-    before, after = (true_words(own, words) for own in promises)
+    before, after = (times_true(own, words) for own in promises)
     return page(request, "advance.html", **values, likenesses=likenesses(plan), before=before, after=after)
 
 

@@ -1,6 +1,9 @@
 """/s/{id}: the page where somebody answers, and the totals if the operator publishes them."""
 
 import asyncio
+import json
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, exp, log
 
@@ -11,10 +14,11 @@ from privtally.errors import UnknownCampaignError
 from privtally.schema import Attribute
 from privtally.service import operations
 from privtally.service.collector import TheCollector
+from privtally.service.pages.answers import names_of_answers
 from privtally.service.pages.promise import Promise, promise_of
-from privtally.service.pages.rendering import page
+from privtally.service.pages.rendering import page, words_of
 from privtally.service.pages.setup import AnyRequest, TheSetup
-from privtally.service.pages.words import Words, words_for
+from privtally.service.pages.words import Words
 
 MOST_BUTTONS = 12
 """Up to so many answers have a button each; more are searched in a list."""
@@ -51,13 +55,17 @@ class Question:
     optional: bool
     decimals: bool
     range: str
+    fault: str
+    """What is said below an answer that does not fit."""
 
 
 @get("/s/{campaign:str}")
-async def survey_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+async def survey_page(
+    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
+) -> Response[str]:
     """The questions of a survey. Answers are made private in the page."""
     survey = await collector.survey(campaign)
-    words = words_for(request.headers.get("accept-language", ""))
+    words = words_of(request)
     first, last = survey.plans[0], survey.plans[-1]
     promise = await asyncio.to_thread(promise_of, (first, last) if survey.options.tokens else (last,))
     questions = [_question(place, own, words) for place, own in enumerate(first.schema.attributes)]
@@ -73,6 +81,9 @@ async def survey_page(campaign: FromPath[str], request: AnyRequest, collector: T
         surer=words.at_most(promise.surer),
         again=words_for_all(last.answers, last.epsilon, words, "promise.again"),
         digest=last.digest,
+        named=names_of_answers(first.schema, words),
+        command=f"privtally submit --url {shlex.quote(f'{setup.base(request)}/s/{survey.id}')} --record answers.json",
+        record=_example_record(first.schema.attributes),
         warnings=WARNINGS,
     )
 
@@ -87,7 +98,8 @@ async def totals_page(
         raise UnknownCampaignError("the totals of this survey are not public")
     people = sum(await operations.totals(collector.store, survey))
     found = await setup.estimates.so_far(collector, survey)
-    return page(request, "totals.html", survey=survey, people=people, found=found)
+    named = names_of_answers(survey.plans[0].schema, words_of(request))
+    return page(request, "totals.html", survey=survey, people=people, found=found, named=named)
 
 
 def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:
@@ -107,10 +119,26 @@ def true_words(promise: Promise, words: Words) -> str:
     return words.say("promise.true.between", least=least, most=most)
 
 
+def times_true(promise: Promise, words: Words) -> str:
+    """Of 100 answers that are sent, how many are the true ones."""
+    least, most = round(100 * promise.least_true), round(100 * promise.most_true)
+    return words.number(least) if least == most else words.say("panel.from_to", low=least, high=most)
+
+
 def _question(place: int, attribute: Attribute, words: Words) -> Question:
+    few = "few" if len(attribute.choices) <= MOST_BUTTONS else "many"
+    kind, hint, fault = few, "", words.say("survey.missing")
     if attribute.numbers is not None:
-        kind, low, high = "number", attribute.numbers.edges[0], attribute.numbers.edges[-1]
-        range_text = words.say("survey.number_any" if attribute.clamp else "survey.number", low=low, high=high)
-    else:
-        kind, range_text = "few" if len(attribute.choices) <= MOST_BUTTONS else "many", ""
-    return Question(place, attribute.name, kind, attribute.choices, attribute.optional, attribute.decimals, range_text)
+        low, high = attribute.numbers.edges[0], attribute.numbers.edges[-1]
+        which = "decimals" if attribute.decimals else "whole"
+        kind, hint = "number", words.say("survey.number", low=low, high=high)
+        fault = words.say(f"survey.missing.{which}") if attribute.clamp else words.say("survey.missing_number")
+        if attribute.clamp:
+            hint = words.say("survey.number_any", low=low, high=high)
+    return Question(place, attribute.name, kind, attribute.choices, attribute.optional, attribute.decimals, hint, fault)
+
+
+def _example_record(attributes: Sequence[Attribute]) -> str:
+    """A record with the first answer to each question, as the program reads it."""
+    first = {own.name: own.choices[0] if own.numbers is None else own.numbers.edges[0] for own in attributes}
+    return json.dumps(first, ensure_ascii=False, indent=1)

@@ -21,9 +21,23 @@ class Words:
     texts: Mapping[str, str]
 
     def say(self, key: str, **values: object) -> str:
-        """A text of the catalogue with values in their places; whole numbers are written as this language does."""
-        written = {name: self.number(value) if type(value) is int else value for name, value in values.items()}
-        return self.texts[key].format_map(written)
+        """A text of the catalogue with values in their places; numbers are written as this language does.
+
+        With a `count` of 1 the text is that of the key with ".one" after it, where there is one.
+        """
+        text = self.texts[key]
+        if values.get("count") == 1:
+            text = self.texts.get(f"{key}.one", text)
+        return text.format_map({name: self._written(value) for name, value in values.items()})
+
+    def _written(self, value: object) -> object:
+        if type(value) is int:
+            return self.number(value)
+        return self.decimal(repr(value).removesuffix(".0")) if type(value) is float else value
+
+    def decimal(self, text: str) -> str:
+        """The text of numbers with a decimal point, with this language's decimal sign."""
+        return text.replace(".", self.texts["bins.decimal"])
 
     def number(self, value: float, digits: int = 0) -> str:
         """A number with thousands set apart."""

@@ -67,11 +67,15 @@ function answerOf(card, attribute) {
 			return choicesOf(attribute)[card.querySelector(":checked")?.value] ?? "";
 		case "many":
 			return card.querySelector("select").value;
-		default: {
-			const text = card.querySelector("input").value;
-			return document.documentElement.lang === "de" ? text.replace(",", ".") : text;
-		}
+		default:
+			return numberText(card.querySelector("input").value);
 	}
+}
+
+/** The text of a number with a decimal point; English sets thousands apart with commas, so that they may be no decimals. */
+function numberText(text) {
+	const thousands = word("decimal") === "." && /^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$/.test(text);
+	return thousands ? text : text.replace(",", ".");
 }
 
 function fits(attribute, answer) {
@@ -114,12 +118,13 @@ const word = name => document.getElementById(`word-${name}`).textContent;
 /** A report in words. */
 function inWords(plan, report) {
 	return JSON.parse(report).codes.map((code, place) => {
-		const { name, labels, optional } = plan.schema.attributes[place];
+		const { name, labels, optional, bins } = plan.schema.attributes[place];
 		const part = plan.sampler.find(own => own.attributes.includes(place));
 		const channel = part.asked[part.attributes.indexOf(place)];
 		if (code === null) return [name, word("not-asked")];
 		if (channel.outputs !== channel.inputs) return [name, word("code").replace("#", code)];
-		return [name, optional && code === labels.length - 1 ? word("not-said") : labels[code]];
+		if (optional && code === labels.length - 1) return [name, word("not-said")];
+		return [name, bins ? labels[code].replace(" to ", ` ${word("to")} `).replaceAll(".", word("decimal")) : labels[code]];
 	});
 }
 
