@@ -6,7 +6,9 @@ from functools import partial
 import pytest
 
 pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-asyncpg = pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[serve]'")
+pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[serve]'")
+
+import asyncpg
 
 from privtally.store import open_store
 from privtally.store.accept import accept
