@@ -118,7 +118,7 @@ def standard_descriptor(path: Path) -> int | None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """An empty draft beside the plain file that a path leads to, there already or not, whose place and mode it takes."""
+    """An empty draft beside the plain file that a path leads to, there already or not, whose place it takes."""
     check_name(path)
     try:
         target = path.resolve()
