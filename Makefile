@@ -70,9 +70,11 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.store
 
-# Kills, power cuts and races in full, of which `make test` does a little, and a million reports.
+# Kills, power cuts and races in full, of which `make test` does a little, the load, and a million reports.
 reliability: $(READY)
 	PRIVTALLY_RELIABILITY=1 $(BIN)/pytest -q -rP tests/store tests/service
+	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.soak postgresql
 

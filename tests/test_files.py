@@ -35,6 +35,18 @@ def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o444, 0o664])
+def test_nobody_else_can_read_what_replaces_a_file_until_it_has_its_mode(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "old"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    with files.write_whole(path) as file:
+        file.write(b"secret")
+        (draft,) = (own for own in tmp_path.iterdir() if own != path)
+        assert draft.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == mode
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_link_stays_and_its_target_is_written(tmp_path: Path, there: bool) -> None:
     (tmp_path / "place").mkdir()

@@ -39,7 +39,6 @@ _SIGNATURES = {
 }
 """How files of other kinds begin, and what to do about them."""
 
-
 _NO_DOCUMENT = "the file is neither a plan, nor counts, nor an estimate of a format known here"
 
 
@@ -93,7 +92,7 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
             elif is_stream(path):
                 yield stack.enter_context(path.open("wb"))
             else:
-                yield stack.enter_context(stack.enter_context(replacing(path)).open("xb"))
+                yield stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
     except OSError as fault:
         raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
 
@@ -119,7 +118,7 @@ def standard_descriptor(path: Path) -> int | None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """The name of a draft beside the plain file that a path leads to, there already or not, whose place it takes."""
+    """An empty draft beside the plain file that a path leads to, there already or not, whose place it takes."""
     check_name(path)
     try:
         target = path.resolve()
@@ -129,6 +128,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise DocumentError(f"cannot write {path}: it is a directory or a device")
     draft = draft_of(target)
     try:
+        draft.touch(0o600 if target.exists() else 0o666, exist_ok=False)
         yield draft
         with suppress(FileNotFoundError):
             draft.chmod(stat.S_IMODE(target.stat().st_mode))

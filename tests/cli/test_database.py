@@ -62,9 +62,15 @@ def in_a_thread(work: Any) -> None:
     thread.join()
 
 
+def test_a_token_for_a_store_that_is_not_there_is_refused(program: Program) -> None:
+    refusal = program("db", "new-token", "--store", "sqlite:///typo.db", code=2)
+    assert "typo.db" in refusal.err
+    assert not Path("typo.db").exists()
+
+
 def test_an_operator_does_the_same_on_both_stores(program: Program, store: str) -> None:
-    program("db", "new-token")
     made = program(*_NEW, "--tokens", "--people", "900").json()
+    program("db", "new-token")
     program("campaign", "tokens", made["id"][:8], "5", "-o", "tokens.txt")
     plain = program(*_NEW, "--people", "900").json()["id"]
     store_reports(store, plain, 300)

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from privtally.documents.campaign import check_one_campaign
 from privtally.documents.plan import Plan, design, load_plan
 from privtally.errors import PlanError
 from privtally.exact import wire
@@ -57,6 +59,36 @@ def test_edits_foreign_campaigns_and_wrong_answers_are_refused(tmp_path: Path) -
     documents = {name: plan.dump().decode() for name, plan in plans.items()}
     (tmp_path / "plans.json").write_text(json.dumps(documents), encoding="utf-8")
     run(HERE / "refusals.mjs", tmp_path / "plans.json")
+
+
+def test_the_same_plans_are_taken_for_later_ones_of_a_campaign(tmp_path: Path) -> None:
+    first = first_plan((3, 3), 1.0, "corr-rr")
+    fill = fill_of("corr-rr", (3, 3))
+    assert fill is not None
+    documents = list(_later_plans(first, later_plan(first, fill)))
+    expected = [_follows(first, document) for document in documents]
+    assert 5 < sum(expected) < len(expected) - 5
+    (tmp_path / "plans.json").write_text(json.dumps([first.dump().decode(), *documents]), encoding="utf-8")
+    assert run_json(HERE / "campaigns.mjs", tmp_path / "plans.json") == expected
+
+
+def _later_plans(first: Plan, second: Plan) -> Iterator[str]:
+    """Every choice of phase, round, parts and what was learned, each under its digest."""
+    start, later = (json.loads(plan.dump()) for plan in (first, second))
+    rounds: tuple[dict[str, Any], ...] = ({}, *({"round": number} for number in (1, 2, 3, 900)))
+    chosen = product((1, 2, 3), rounds, (start["parts"], later["parts"]), ({}, {"learned": later["learned"]}))
+    for phase, stated, parts, learned in chosen:
+        shared = {name: later[name] for name in later.keys() - {"digest", "learned"}}
+        content = {**shared, "phase": phase, "parts": parts, **stated, **learned}
+        yield wire.canonical({**content, "digest": wire.digest(content)}).decode()
+
+
+def _follows(first: Plan, document: str) -> bool:
+    try:
+        check_one_campaign([first, load_plan(document)], PlanError)
+    except PlanError:
+        return False
+    return True
 
 
 def _takes(document: str) -> bool:

@@ -20,6 +20,8 @@ class Scripted:
     plan: Plan
     statuses: list[int] = field(default_factory=list)
     reason: str | None = None
+    problem: str | None = None
+    """The type of the refusal that goes with a status above 200; without one, somebody else answered."""
     received: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -44,7 +46,8 @@ def collecting(script: Scripted) -> Iterator[Scripted]:
                 return
             refused = [] if script.reason is None else [{"index": 0, "reason": script.reason}]
             receipt = {"accepted": int(not refused), "repeated": 0, "refused": refused}
-            self.reply(status, json.dumps(receipt if status == 200 else {"detail": "Not now."}).encode())
+            refusal = {"detail": "Not now."} | ({} if script.problem is None else {"type": script.problem})
+            self.reply(status, json.dumps(receipt if status == 200 else refusal).encode())
 
         def reply(self, status: int, body: bytes) -> None:
             self.send_response(status)

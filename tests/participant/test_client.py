@@ -5,14 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from privtally.documents.campaign import refresh
+from privtally.documents.plan import Plan
 from privtally.documents.report import load_report
 from privtally.errors import LedgerError, SendingError
 from privtally.participant.client import ATTEMPTS, LONGEST_WAIT, Participant, usual_ledger
-from privtally.participant.ledger import last_report
+from privtally.participant.ledger import report_to_send
 from tests.participant.collector import DROP, Scripted, collecting
 from tests.support import first_plan, later_plan, plan_of
 
 PLAN = first_plan((3, 3), 1.0, "corr-rr")
+TWICE = first_plan((3, 3), 1.0, "corr-rr", answers=2)
 ANSWERS = {"q0": "a1", "q1": "a2"}
 
 
@@ -42,7 +45,7 @@ def test_a_report_is_sent_once_where_all_is_well(collector: Scripted, tmp_path: 
     person = Person(collector, tmp_path, token="secret")
     report = person.participant.answer(ANSWERS)
     assert [load_report(body) for body in collector.received] == [report]
-    assert last_report(person.participant.ledger, PLAN.digest) == report
+    assert report_to_send(person.participant.ledger, PLAN.digest) == report
     assert collector.headers[0]["Privtally-Token"] == "secret"
     assert collector.headers[0]["User-Agent"] == "privtally"
     assert (person.waits, person.told) == ([], [])
@@ -84,17 +87,60 @@ def test_a_participant_who_gave_up_sends_the_same_report_later(collector: Script
     assert set(collector.received) == {report.dump()}
 
 
-@pytest.mark.parametrize(("status", "reason"), [(200, "phase_closed"), (400, None), (302, None), (500, None)])
+@pytest.mark.parametrize(
+    ("status", "reason", "problem"), [(200, "phase_closed", None), (404, None, "urn:privtally:unknown-campaign")]
+)
 def test_a_refusal_ends_it_and_keeps_the_report(
-    collector: Scripted, tmp_path: Path, status: int, reason: str | None
+    collector: Scripted, tmp_path: Path, status: int, reason: str | None, problem: str | None
 ) -> None:
-    collector.statuses, collector.reason = [status], reason
+    collector.statuses, collector.reason, collector.problem = [status], reason, problem
     person = Person(collector, tmp_path)
     with pytest.raises(SendingError) as refusal:
         person.participant.answer(ANSWERS)
     assert "a1" not in str(refusal.value)
     assert len(collector.received) == 1
-    assert last_report(person.participant.ledger, PLAN.digest) is not None
+    assert report_to_send(person.participant.ledger, PLAN.digest) is not None
+
+
+@pytest.mark.parametrize("status", [302, 400, 403, 408, 429, 500])
+def test_what_the_collector_did_not_say_itself_ends_nothing(collector: Scripted, tmp_path: Path, status: int) -> None:
+    collector.statuses = [status]
+    person = Person(collector, tmp_path)
+    report = person.participant.answer(ANSWERS)
+    assert collector.received == [report.dump()] * 2
+
+
+def phases(first: Plan) -> list[Plan]:
+    """The plans of both phases of round 1, and of the first phase of round 2."""
+    fill = plan_of("corr-rr", (3, 3)).parts[0].fill
+    assert fill is not None
+    second = later_plan(first, fill)
+    return [first, second, refresh([first, second])]
+
+
+def test_a_report_that_may_not_have_arrived_is_sent_before_another_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with collecting(Scripted(TWICE)) as collector:
+        collector.statuses = [DROP] * ATTEMPTS
+        person = Person(collector, tmp_path)
+        with pytest.raises(SendingError):
+            person.participant.answer(ANSWERS)
+        *_, collector.plan = phases(TWICE)
+        assert person.participant.answer(ANSWERS).plan == TWICE.digest
+        assert len(set(collector.received)) == 1
+        assert person.participant.answer(ANSWERS).plan == collector.plan.digest
+
+
+def test_a_round_is_answered_once_whatever_its_phase(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with collecting(Scripted(TWICE)) as collector:
+        person, answered = Person(collector, tmp_path), []
+        for collector.plan in phases(TWICE):
+            answered.append(person.participant.answer(ANSWERS).plan)
+        assert answered == [TWICE.digest, TWICE.digest, collector.plan.digest]
+        assert len(set(collector.received)) == 2
 
 
 def test_nothing_is_drawn_for_too_large_a_budget_or_another_campaign(collector: Scripted, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 from privtally.service import operations
 from privtally.store import open_store
 from privtally.store.accept import accept
-from privtally.store.session import Store
+from privtally.store.session import Session, Store
 from tests.service.traces import traces
 from tests.store.people import answered, arrivals, new_survey
 from tests.store.postgres_server import data_folder, new_database, run_on
@@ -29,6 +29,18 @@ async def closed_with_reports(store: Store) -> tuple[str, set[bytes]]:
     return survey.id, {row.report.id for row in rows}
 
 
+async def uncounted(session: Session) -> int:
+    """How many rows have the codes of reports beside the reports themselves."""
+    ((rows,),) = await session.fetch("SELECT count(*) FROM uncounted")
+    return int(rows)
+
+
+async def size_of_uncounted(session: Session) -> int:
+    """The bytes of that table on PostgreSQL, those of deleted rows included."""
+    ((size,),) = await session.fetch("SELECT pg_relation_size('uncounted')")
+    return int(size)
+
+
 def test_sqlite_keeps_nothing_of_deleted_reports(tmp_path: Path) -> None:
     def found(ids: set[bytes]) -> dict[str, int]:
         return {path.name: len(own) for path, own in traces(tmp_path.iterdir(), ids).items()}
@@ -38,6 +50,7 @@ def test_sqlite_keeps_nothing_of_deleted_reports(tmp_path: Path) -> None:
         campaign, ids = await closed_with_reports(store)
         await store.backup(tmp_path / "before.db")
         assert found(ids) == {"store.db": 40, "before.db": 40}
+        assert await store.read(uncounted) == 0
         await operations.delete_reports(store, campaign, "Sleep")
         await store.backup(tmp_path / "after.db")
         assert found(ids) == {"before.db": 40}
@@ -55,8 +68,10 @@ def test_postgresql_tables_keep_nothing_of_deleted_reports(postgres: str) -> Non
         store = await open_store(new_database(postgres, "deleting"))
         campaign, ids = await closed_with_reports(store)
         assert found(ids) == ids
+        assert await store.read(uncounted) == 0
         await operations.delete_reports(store, campaign, "Sleep")
         assert found(ids) == set()
+        assert await store.read(size_of_uncounted) == 0
         await store.close()
 
     asyncio.run(run())

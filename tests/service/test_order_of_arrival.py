@@ -43,6 +43,11 @@ async def arrived(store: Store) -> tuple[str, list[Arrival]]:
     return survey.id, rows
 
 
+async def uncounted(session: Session) -> list[bytes]:
+    """The codes of reports that are not counted yet."""
+    return [codes for (codes,) in await session.fetch("SELECT codes FROM uncounted")]
+
+
 @pytest.fixture(params=ENDS)
 def end(request: pytest.FixtureRequest) -> End:
     return ENDS[request.param]
@@ -62,6 +67,7 @@ def test_sqlite_files_show_the_order_of_arrival_until_the_phase_ends(tmp_path: P
         for keys in (ids, hashes):
             assert sorted(keys, key=content().rfind, reverse=True) == sorted(keys)
             assert [content().count(own) for own in keys] == [1] * PEOPLE
+        assert await store.read(uncounted) == []
         await store.close()
 
     asyncio.run(run())
@@ -83,13 +89,28 @@ def test_postgresql_joins_tokens_and_reports_until_the_phase_ends(
         store = await open_store(new_database(postgres, f"order_{request.node.callspec.id}"))
         campaign, rows = await arrived(store)
         ids, hashes = [row.report.id for row in rows], [row.token for row in rows]
+        last_first = list(dict.fromkeys(row.report.codes for row in reversed(rows)))
         own_pairs = set(zip(ids, hashes, strict=True))
         assert await store.read(seen) == (own_pairs, ids, hashes)  # who had a token sent that report
+        assert await store.read(codes_by_age) == last_first
+        size = await store.read(size_of_uncounted)
         await end(store, campaign)
         every_pair = {(own, token) for own in ids for token in hashes}
         pairs, ids_in_place, hashes_in_place = await store.read(seen)
         assert pairs in (set(), every_pair)
         assert (ids_in_place, hashes_in_place) == (sorted(ids), sorted(own for own in hashes if own))
+        assert await store.read(uncounted) == []
+        assert (size, await store.read(size_of_uncounted)) == (8_192, 0)  # no version of a row is left either
         await store.close()
 
     asyncio.run(run())
+
+
+async def codes_by_age(session: Session) -> list[bytes]:
+    found = await session.fetch("SELECT codes FROM uncounted ORDER BY xmin::text::bigint DESC")
+    return [codes for (codes,) in found]
+
+
+async def size_of_uncounted(session: Session) -> int:
+    ((size,),) = await session.fetch("SELECT pg_relation_size('uncounted')")
+    return int(size)

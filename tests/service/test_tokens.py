@@ -54,6 +54,9 @@ def test_a_token_decides_the_phase_and_is_spent_once(site: Site) -> None:
     for headers in ({}, with_token(early[0]), with_token(late[0])):
         assert site.send(campaign, reports[0], **headers) == receipt(repeated=1)
 
+    assert site.ok(site.client.get(address, headers=with_token(early[0])), 409) == "token-spent"
+    assert site.ok(site.client.get(address, headers=with_token(made_up[0])), 403) == "token-missing"
+
     site.advance(campaign, first.digest)
     assert site.plan(campaign, **with_token(early[-1])) == first
     second = site.plan(campaign, **with_token(late[0]))

@@ -91,7 +91,7 @@ def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
 
         return await new_admin_token(opened)
 
-    token = on_store(store, work, create=True)
+    token = on_store(store, work)
     if json:
         print_json({"admin_token": token})
     else:

@@ -68,7 +68,7 @@ const text = form => value => typeof value === "string" && form.test(value);
 const number = (low, high) => value => typeof value === "number" && value >= low && value <= high;
 const integer = (low = 0, high = MAX_INTEGER) => value => Number.isInteger(value) && value >= low && value <= high;
 
-/** An object with a `kind` of the table, and the fields of this kind. */
+/** An object with the fields of its `kind`. */
 const tagged = kinds => (value, where) => {
 	const kind = Object.keys(kinds).find(name => name === Object(value).kind) ?? refuse(where);
 	check({ kind: () => true, ...kinds[kind].fields }, value, where);
@@ -185,7 +185,6 @@ function keep(size, { same, other, total }) {
 	return { inputs: size, outputs: size, same, other, draw, represent: given => given };
 }
 
-/** Every code with the same probability. */
 const uniform = outputs => (given, source) =>
 	outputs === 1 ? 0 : Number(below(BigInt(outputs), source, WORD));
 
@@ -261,7 +260,7 @@ function projective(budget, size, { order, dimension }) {
 	return { inputs: size, outputs, same, other, draw, represent };
 }
 
-/** Channels that see an answer, by kind, with the fields that a plan states. */
+/** Channels by kind, with the fields that a plan states. */
 const CHANNELS = {
 	grr: { channel: (budget, size) => keep(size, weights(budget, 1, size)) },
 	pg: { fields: { order: integer(2, 406), dimension: integer(3, 26) }, channel: projective },
@@ -339,7 +338,6 @@ function combinations(places, size) {
 	return firsts.flatMap((own, at) => combinations(places.slice(at + 1), size - 1).map(rest => [own, ...rest]));
 }
 
-/** A part with its branches and channels. */
 function buildPart({ attributes, pivots, channels, fill }, sizes, budget) {
 	const count = attributes.length;
 	if (channels.length !== count || pivots > count || comb(count, pivots) > MOST_BRANCHES || !fill !== (pivots === count))
@@ -351,7 +349,7 @@ function buildPart({ attributes, pivots, channels, fill }, sizes, budget) {
 	return { attributes, asked, branches, fill };
 }
 
-/** One sub-report for a record's codes, written into `report`. */
+/** Write one sub-report into `report`. */
 function drawPart({ attributes, asked, branches, fill }, codes, report, source) {
 	const branch = branches[uniform(branches.length)(0, source)];
 	let given = 0;
@@ -384,10 +382,11 @@ const PLAN = {
 	"learned?": unread,
 };
 
-function checkWhole({ schema, phase, parts, nonce, campaign }) {
+function checkWhole({ schema, phase, parts, round, nonce, campaign, learned }) {
 	const names = schema.attributes.map(own => own.name);
 	if (new Set(names).size < names.length) refuse("schema");
-	if (!nonce === (phase === 1) || !campaign === phase > 1) refuse("phase");
+	const later = phase > 1;
+	if (!nonce === !later || !campaign === later || !(learned || round) === later || round > phase) refuse("phase");
 	const stated = parts.flatMap(part => part.attributes).sort((one, two) => one - two);
 	if (`${stated}` !== `${[...names.keys()]}`) refuse("parts");
 }
@@ -413,19 +412,18 @@ export async function loadPlan(text) {
 /**
  * Refuse a plan that is not of the campaign that a link pins, so that nobody gets a plan of their own.
  * @param {string} pinned the digest of the first plan
- * @param {object} first
  * @param {object} plan the one to answer
  */
 export function checkCampaign(pinned, first, plan) {
-	const agree = name => canonical(plan[name]) === canonical(first[name]);
-	const same = ["schema", "epsilon", "mechanism", "answers"].every(agree);
+	const { learned, phase, round = 1 } = plan;
+	const alike = ["schema", "epsilon", "mechanism", "answers", ...(learned ? [] : ["parts"])];
+	const same = alike.every(name => canonical(plan[name]) === canonical(first[name])) && round <= phase - (learned ? 1 : 0);
 	if (first.phase !== 1 || first.digest !== pinned || plan.campaignId !== pinned || !same)
 		throw new CampaignError("the plan is not of the pinned campaign, or differs from its first plan");
 }
 
 /**
  * A private report, one line of JSON. Draw once and keep it: a second one gives away more than the plan's epsilon.
- * @param {object} plan
  * @param {object} answers as for `encode`
  * @param {(count: number) => Uint8Array} [randomBytes]
  * @returns {string}

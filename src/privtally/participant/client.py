@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
+from typing import TypeVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -20,12 +21,16 @@ from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
 from privtally.errors import SendingError
 from privtally.exact import wire
-from privtally.participant.ledger import last_report
+from privtally.participant.ledger import report_of_round, report_to_send, settle
 from privtally.participant.respond import encode, respond
+
+T = TypeVar("T")
 
 ATTEMPTS = 8
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 _PASSING = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
+_OWN = "urn:privtally:"
+"""How the type of every refusal by a collector itself begins."""
 _SECONDS, _MOST_BYTES, _MOST_PROBLEM = 30, 1 << 26, 1 << 16
 
 
@@ -39,9 +44,21 @@ class _Receipt(msgspec.Struct, frozen=True):
     repeated: int
     refused: tuple[_Refused, ...]
 
+    @property
+    def of_one(self) -> bool:
+        return self.accepted + self.repeated + len(self.refused) == 1
+
 
 class _Problem(msgspec.Struct, frozen=True):
+    type: str = ""
     detail: str = ""
+
+
+class _PassingError(Exception):
+    """No answer of the collector, or none for now; perhaps with the time to wait."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
 
 
 class _SamePlace(HTTPRedirectHandler):
@@ -99,35 +116,32 @@ class Participant:
 
     def plan(self) -> Plan:
         """The plan to answer, refused if it is of another campaign."""
-        plan = load_plan(self._exchange("plan", None))
+        plan = load_plan(self._until_answered(self._read_plan))
         if plan.campaign_id != self.campaign:
             raise SendingError("the collector handed out a plan of another campaign; nothing was answered")
         return plan
 
     def answer(self, answers: Mapping[str, str | float | None]) -> Report:
-        """Answer the open plan and send the report until it counts; a report drawn before is sent again instead.
+        """Answer the open plan and send the report until it counts.
 
-        The report comes back, for those who want to look for it later.
+        A report that was drawn before and may not have arrived is sent again instead, and so is that of a round that
+        was answered. The report comes back, for those who want to look for it later.
         """
         self.ledger.parent.mkdir(parents=True, exist_ok=True)
-        report = last_report(self.ledger, self.campaign) or self._draw(answers)
-        receipt = wire.refusing(
-            lambda: msgspec.json.decode(self._exchange("reports", report.dump()), type=_Receipt),
-            _Receipt,
-            SendingError,
-            "the collector's answer",
-        )
-        if receipt.refused:
-            reason = receipt.refused[0].reason.replace("_", " ")
-            raise SendingError(f"the collector refused the report ({reason}); it stays in the ledger")
+        report = report_to_send(self.ledger, self.campaign) or self._draw(answers)
+        refusal = self._until_answered(lambda: self._send(report))
+        settle(self.ledger, self.campaign, report)
+        if refusal is not None:
+            raise SendingError(f"the collector refused the report ({refusal}); it stays in the ledger")
         return report
 
     def _draw(self, answers: Mapping[str, str | float | None]) -> Report:
         plan = self.plan()
         record = encode(plan.schema, answers)
-        return respond(plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon)
+        there = report_of_round(self.ledger, plan)
+        return there or respond(plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon)
 
-    def _exchange(self, resource: str, body: bytes | None) -> bytes:
+    def _until_answered(self, ask: Callable[[], T]) -> T:
         """What the collector answers, asked again with the same bytes while it does not or cannot for now."""
         pause = FIRST_WAIT
         for attempt in range(ATTEMPTS):
@@ -136,15 +150,39 @@ class Participant:
                 self.wait(pause)
                 pause = min(2 * pause, LONGEST_WAIT)
             try:
-                return self._ask(resource, body)
-            except HTTPError as refusal:
-                with refusal:
-                    if refusal.code not in _PASSING:
-                        raise SendingError(_why(refusal)) from None
-                    pause = max(pause, _retry_after(refusal))
+                return ask()
+            except _PassingError as passing:
+                pause = max(pause, passing.seconds)
             except (OSError, HTTPException):
                 continue
-        raise SendingError(f"the collector did not answer {ATTEMPTS} times; the report is kept, so try again later")
+        raise SendingError(f"the collector did not answer {ATTEMPTS} times; a report is kept, so try again later")
+
+    def _read_plan(self) -> bytes:
+        try:
+            return self._ask("plan", None)
+        except HTTPError as refusal:
+            with refusal:
+                if refusal.code in _PASSING:
+                    raise _PassingError(_retry_after(refusal)) from None
+                detail = _problem(refusal).detail
+                said = f": {detail}" if detail and wire.is_printable(detail) else ""
+                raise SendingError(f"the collector refused with status {refusal.code}{said}") from None
+
+    def _send(self, report: Report) -> str | None:
+        """None if the report counts, else why not. Whatever is not of the collector itself may change by itself."""
+        try:
+            receipt = msgspec.json.decode(self._ask("reports", report.dump()), type=_Receipt)
+        except HTTPError as refusal:
+            with refusal:
+                kind = _problem(refusal).type
+                if refusal.code >= HTTPStatus.INTERNAL_SERVER_ERROR or not kind.startswith(_OWN):
+                    raise _PassingError(_retry_after(refusal)) from None
+                return kind.removeprefix(_OWN).replace("-", " ")
+        except msgspec.MsgspecError:
+            raise _PassingError from None
+        if not receipt.of_one:
+            raise _PassingError
+        return receipt.refused[0].reason.replace("_", " ") if receipt.refused else None
 
     def _ask(self, resource: str, body: bytes | None) -> bytes:
         headers = {"Content-Type": "application/json", "User-Agent": "privtally"}
@@ -156,14 +194,12 @@ class Participant:
             return data
 
 
-def _why(refusal: HTTPError) -> str:
-    """What a problem document says, as far as it is text that shows."""
+def _problem(refusal: HTTPError) -> _Problem:
+    """The problem document of a refusal; an empty one if it has none."""
     try:
-        detail = msgspec.json.decode(refusal.read(_MOST_PROBLEM), type=_Problem).detail
-    except (msgspec.MsgspecError, OSError):
-        detail = ""
-    said = f": {detail}" if detail and wire.is_printable(detail) else ""
-    return f"the collector refused with status {refusal.code}{said}"
+        return msgspec.json.decode(refusal.read(_MOST_PROBLEM), type=_Problem)
+    except (msgspec.MsgspecError, OSError, HTTPException):
+        return _Problem()
 
 
 def _retry_after(refusal: HTTPError) -> float:

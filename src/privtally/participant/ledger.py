@@ -25,13 +25,17 @@ class SameSurveyWarning(UserWarning):
     """A participant answers another campaign with questions that were answered before: the budgets add up."""
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The reports to one campaign, and what its first answer agreed to."""
 
     schema: str
     epsilon: float
     answers: int
     reports: tuple[Report, ...]
+    rounds: dict[str, int] = {}
+    """The rounds of the plans that were answered, by the plans' digests."""
+    settled: tuple[str, ...] = ()
+    """The ids of the reports for which the collector has answered."""
 
 
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
@@ -57,7 +61,7 @@ def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
 def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> Report:
     """The participant's report to a plan: made now, or the same one again if it was made before.
 
-    A campaign is answered as often as its first plan says and no more.
+    A campaign is answered as often as its first plan says and no more, and once a round.
     """
     path = Path(ledger)
     if "\0" in str(path) or is_stream(path):
@@ -65,24 +69,50 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
     with _locked(path):
         answered = _read(path)
         asked = _Entry(wire.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers, ())
-        reports = answered.get(plan.campaign_id, asked).reports
-        known = next((report for report in reports if report.plan == plan.digest), None)
+        entry = answered.get(plan.campaign_id, asked)
+        known = next((report for report in entry.reports if report.plan == plan.digest), None)
         if known is not None:
             return known
         _check(plan, asked, answered)
         report = make()
-        entry = msgspec.structs.replace(asked, reports=(*reports, report))
-        _write(path, {**answered, plan.campaign_id: entry})
+        rounds = {**entry.rounds, plan.digest: plan.round}
+        more = msgspec.structs.replace(entry, reports=(*entry.reports, report), rounds=rounds)
+        _write(path, {**answered, plan.campaign_id: more})
         return report
 
 
-def last_report(ledger: Path, campaign: str) -> Report | None:
-    """The last report to a campaign that was answered as often as it allows, else None."""
+def report_to_send(ledger: Path, campaign: str) -> Report | None:
+    """The report to send before another is drawn: one that may not have arrived, or the last that is allowed."""
+    entry = _entry(ledger, campaign)
+    if entry is None:
+        return None
+    unsettled = (report for report in entry.reports if report.id not in entry.settled)
+    return next(unsettled, entry.reports[-1] if len(entry.reports) >= entry.answers else None)
+
+
+def report_of_round(ledger: Path, plan: Plan) -> Report | None:
+    """The report to the round of a plan, of whichever phase, if there is one."""
+    entry = _entry(ledger, plan.campaign_id)
+    if entry is None:
+        return None
+    return next((report for report in entry.reports if entry.rounds.get(report.plan) == plan.round), None)
+
+
+def settle(ledger: Path, campaign: str, report: Report) -> None:
+    """Note that the collector has answered for a report."""
+    with _locked(ledger):
+        answered = _read(ledger)
+        entry = answered[campaign]
+        if report.id not in entry.settled:
+            settled = msgspec.structs.replace(entry, settled=(*entry.settled, report.id))
+            _write(ledger, {**answered, campaign: settled})
+
+
+def _entry(ledger: Path, campaign: str) -> _Entry | None:
     if not ledger.exists():
         return None
     with _locked(ledger):
-        entry = _read(ledger).get(campaign)
-    return entry.reports[-1] if entry is not None and len(entry.reports) >= entry.answers else None
+        return _read(ledger).get(campaign)
 
 
 def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
@@ -93,13 +123,15 @@ def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
             said = "you have answered another campaign with the same questions; both budgets add up"
             warnings.warn(said, SameSurveyWarning, stacklevel=2)
         return
-    if msgspec.structs.replace(entry, reports=()) != asked:
+    if msgspec.structs.replace(entry, reports=(), rounds={}, settled=()) != asked:
         raise LedgerError("the plan differs from the campaign that you answered in its questions, budget or answers")
     if len(entry.reports) >= entry.answers:
         raise LedgerError(
             f"you have answered this campaign {len(entry.reports)} times, as often as its first plan allows; "
             "one more answer would exceed the budget"
         )
+    if plan.round in entry.rounds.values():
+        raise LedgerError("you have answered another phase of this round; a round is answered once")
 
 
 def _read(path: Path) -> dict[str, _Entry]:

@@ -17,6 +17,7 @@ from privtally.service.methods import name_all_methods
 from privtally.service.operations import rewrite_if_due
 from privtally.service.problems import refuse
 from privtally.service.receiving import receive
+from privtally.store.folding import fold_all
 from privtally.store.session import Store
 from privtally.version import __version__
 
@@ -52,7 +53,7 @@ def create_app(store: Store, advise: Advise | None = None) -> Litestar:
     async def taking_reports(app: Litestar) -> AsyncIterator[None]:
         app.state.collector = collector
         await rewrite_if_due(store)
-        await collector.intake.fold_all()
+        await fold_all(store)
         task = asyncio.create_task(collector.intake.run())
         yield
         task.cancel()

@@ -1,5 +1,6 @@
 """/v1/campaigns: what an administrator does, and the plans that everybody may see."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -8,12 +9,13 @@ from litestar import Request, Response, delete, get, post
 from litestar.params import FromPath, FromQuery, HeaderParameter
 
 from privtally.documents.campaign import State
+from privtally.documents.plan import Plan
 from privtally.errors import RequestError
 from privtally.exact import wire
 from privtally.service import operations
 from privtally.service.admin import require_admin
 from privtally.service.bodies import read_body
-from privtally.service.collector import TheCollector
+from privtally.service.collector import Collector, TheCollector
 from privtally.service.describing import (
     ADMIN,
     NOT_CHANGED,
@@ -28,9 +30,9 @@ from privtally.service.describing import (
 )
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import ProblemError
-from privtally.service.tokens import plan_of
+from privtally.service.tokens import hashed, plan_of
 from privtally.service.views import CampaignView, view
-from privtally.store.surveys import every
+from privtally.store.surveys import Survey, every, is_spent
 
 _TO_READ = {"Cache-Control": "no-cache"}
 
@@ -154,19 +156,26 @@ async def plan(
     token: Annotated[str | None, HeaderParameter(name=TOKEN_HEADER)] = None,
     known: Annotated[str | None, HeaderParameter(name="if-none-match")] = None,
 ) -> Response[bytes]:
-    """The open phase's plan, or where the campaign has tokens, the plan of the token's phase."""
+    """The open phase's plan, or where the campaign has tokens, the plan of the token's phase if it is not spent."""
     survey = await collector.survey(campaign)
     if survey.campaign.state is State.CLOSED:
         raise ProblemError(HTTPStatus.CONFLICT, "campaign-closed", "This campaign takes no more answers.")
-    published = survey.plans[-1]
-    if survey.options.tokens:
-        if token is None:
-            raise ProblemError(HTTPStatus.FORBIDDEN, "token-missing", "This campaign is for people with a token.")
-        answered = plan_of(survey, token)
-        if answered is None:
-            raise ProblemError(HTTPStatus.CONFLICT, "turn-comes-later", "Your turn comes later: keep your token.")
-        published = answered
+    published = await _plan_for(collector, survey, token) if survey.options.tokens else survey.plans[-1]
     return _document(published.dump(), published.digest, known)
+
+
+async def _plan_for(collector: Collector, survey: Survey, token: str | None) -> Plan:
+    """The plan of a token's phase, for a token that can still pay for a report. Asking leaves no trace."""
+    work = partial(is_spent, survey=survey, token=hashed(token or ""))
+    spent = await collector.store.read(work)
+    if spent is None:
+        raise ProblemError(HTTPStatus.FORBIDDEN, "token-missing", "This campaign is for people with a token.")
+    if spent:
+        raise ProblemError(HTTPStatus.CONFLICT, "token-spent", "This token was used: it counts no other report.")
+    published = plan_of(survey, token or "")
+    if published is None:
+        raise ProblemError(HTTPStatus.CONFLICT, "turn-comes-later", "Your turn comes later: keep your token.")
+    return published
 
 
 @get(

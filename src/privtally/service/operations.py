@@ -20,6 +20,7 @@ from privtally.schema import Schema
 from privtally.service.advice import Advise
 from privtally.service.later import check_later, learned, to_learn_from
 from privtally.store import surveys
+from privtally.store.folding import fold_all
 from privtally.store.options import Options
 from privtally.store.session import Session, Store, Work
 from privtally.store.surveys import Survey, numbered
@@ -183,7 +184,7 @@ async def delete_reports(store: Store, campaign: str, title: str) -> None:
 
 
 async def end_phase(store: Store, work: Work[T]) -> T:
-    """Do something that ends a phase, and rewrite tokens and reports in key order."""
+    """Do something that ends a phase, count its reports, and rewrite tokens and reports in key order."""
 
     async def and_note_it(session: Session) -> T:
         result = await work(session)
@@ -196,12 +197,13 @@ async def end_phase(store: Store, work: Work[T]) -> T:
 
 
 async def rewrite_if_due(store: Store) -> None:
-    """Rewrite tokens and reports in key order after a phase ended, also if the process ended with it.
+    """Leave nothing of the order of arrival after a phase ended, also if the process ended with it.
 
     Where the store is too busy for it, it stays due: until a phase ends again, or the service starts again.
     """
     with suppress(UnavailableError):
         if await store.read(partial(surveys.setting, name=_REWRITE)) == "yes":
+            await fold_all(store)
             await store.rewrite()
             await store.write(partial(surveys.change_setting, name=_REWRITE, value="no"))
 

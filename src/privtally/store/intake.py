@@ -7,9 +7,9 @@ from functools import partial
 
 from privtally.errors import UnavailableError
 from privtally.store.accept import Arrival, Outcome, RacedError, accept
+from privtally.store.folding import fold_all
 from privtally.store.session import Store
-from privtally.store.surveys import every, numbered
-from privtally.store.tallies import FOLD_AFTER, fold
+from privtally.store.tallies import FOLD_AFTER
 
 MOST_IN_GROUP = 20_000
 MOST_WAITING = 100_000
@@ -48,15 +48,9 @@ class Intake:
             self.waiting -= size
             await self._store_group(group)
             if self._uncounted >= FOLD_AFTER:
+                self._uncounted = 0
                 with suppress(UnavailableError):  # counting can wait
-                    await self.fold_all()
-
-    async def fold_all(self) -> None:
-        """Count the reports that are not counted yet, those of an earlier process as well."""
-        self._uncounted = 0
-        for survey in await self._store.read(every):
-            for number, plan in numbered(survey):
-                await self._store.write(partial(fold, number=number, plan=plan))
+                    await fold_all(self._store)
 
     async def _store_group(self, group: list[tuple[Sequence[Arrival], asyncio.Future[list[Outcome]]]]) -> None:
         arrivals = [arrival for own, _ in group for arrival in own]

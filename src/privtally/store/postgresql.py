@@ -16,6 +16,8 @@ T = TypeVar("T")
 CONNECTIONS = 8
 _SECONDS, _SECONDS_TO_REWRITE = 30, 3_600
 _LOCK = 0x70726976  # any number that other programs on the database are unlikely to lock
+_REWRITTEN = {"reports": "plan, id", "tokens": "campaign, hash", "uncounted": "plan, codes"}
+"""The tables whose rows arrive one by one, with their keys."""
 _PASSING = (
     OSError,
     TimeoutError,
@@ -87,6 +89,8 @@ class PostgresqlStore:
 
     async def read(self, work: Work[T]) -> T:
         async with self._transaction(isolation="repeatable_read", readonly=True) as connection:
+            # A state from before a TRUNCATE has no rows after it; LOCK waits for a rewrite before the state is fixed.
+            await connection.execute(f"LOCK TABLE {', '.join(_REWRITTEN)} IN ACCESS SHARE MODE")
             return await work(PostgresqlSession(connection))
 
     async def write(self, work: Work[T]) -> T:
@@ -94,15 +98,14 @@ class PostgresqlStore:
             return await work(PostgresqlSession(connection))
 
     async def rewrite(self) -> None:
-        async with self._transaction() as connection:
-            # In the order in which reports are accepted, so that nobody waits in a circle.
-            await connection.execute("LOCK TABLE reports, tokens IN ACCESS EXCLUSIVE MODE")
-            for table, order in (("reports", "plan, id"), ("tokens", "campaign, hash")):
+        for table, key in _REWRITTEN.items():
+            async with self._transaction() as connection:  # holds one lock at a time, so that nobody waits in a circle
+                await connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
                 # Copying gives all rows one transaction's number, which CLUSTER and VACUUM FULL would not.
                 for statement in (
                     f"CREATE TEMP TABLE copy_of_{table} ON COMMIT DROP AS TABLE {table}",
                     f"TRUNCATE {table}",
-                    f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {order}",  # noqa: S608  # own names
+                    f"INSERT INTO {table} SELECT * FROM copy_of_{table} ORDER BY {key}",  # noqa: S608  # own names
                 ):
                     await connection.execute(statement, timeout=_SECONDS_TO_REWRITE)
 

@@ -66,7 +66,7 @@ class Store(Protocol):
         ...
 
     async def rewrite(self) -> None:
-        """Rewrite tokens and reports in the order of their keys, so that nothing of their order of arrival remains."""
+        """Rewrite what arrives one by one in the order of its keys, so that nothing of the order of arrival remains."""
         ...
 
     async def integrity(self) -> str:

@@ -157,6 +157,13 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
     await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", rows)
 
 
+async def is_spent(session: Session, survey: Survey, token: bytes) -> bool | None:
+    """Whether the token with this hash was spent; None if it was never issued."""
+    sql = "SELECT spent FROM tokens WHERE campaign = $1 AND hash = $2"
+    found = await session.fetch(sql, survey.number, token)
+    return bool(found[0][0]) if found else None
+
+
 async def count_tokens(session: Session, survey: Survey) -> tuple[int, int]:
     """How many tokens were issued for a campaign, and how many of them were spent."""
     counting = "SELECT count(*), coalesce(sum(spent), 0) FROM tokens WHERE campaign = $1"

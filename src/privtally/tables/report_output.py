@@ -35,8 +35,11 @@ def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
     """Write gathered reports, whole or not at all; a name that states no format means NDJSON."""
     known = (None if is_stream(path) else format_of(path)) or Format("ndjson")
     if not is_stream(path):
-        with replacing(path) as draft:
-            _copy(draft, plan, gathered, known)
+        try:
+            with replacing(path) as draft:
+                _copy(draft, plan, gathered, known)
+        except OSError as fault:
+            raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
         return
     with tempfile.TemporaryDirectory(prefix="privtally-") as directory:
         made = Path(directory, "reports")
@@ -51,7 +54,9 @@ def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
         options += f", COMPRESSION '{known.packing}'"
     stream = stream_of(plan, gathered)
     with engine() as connection, arrow.registered(connection, "gathered", stream), writing(path, stream):
-        connection.execute(f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options})")
+        connection.execute(
+            f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options}, USE_TMP_FILE false)"
+        )
 
 
 @contextmanager

@@ -195,3 +195,12 @@ def test_files_are_sent_again_only_if_they_changed(visitor: Visitor, path: str) 
     again = visitor.open(path, **{"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     assert visitor.open(path, **{"If-None-Match": '"old"'}).content == first.content
+
+
+@pytest.mark.parametrize("number", ["9" * 17, "9" * 400, "9" * 5_000, "-" + "9" * 9, "-" + "9" * 400])
+def test_numbers_of_any_length_are_refused_without_a_defect(admin: Visitor, number: str) -> None:
+    for name in ("answers", "people", "epsilon"):
+        assert admin.submit("/new/advice", **{**FORM, name: number}).status_code == 200
+        assert admin.submit("/new", **{**FORM, name: number}).status_code == 400
+    campaign = admin.create(mechanism="smp", options={"tokens": True})["id"]
+    assert admin.submit(f"/c/{campaign}/invitations", number=number).status_code == 409

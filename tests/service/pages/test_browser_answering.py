@@ -35,6 +35,23 @@ def test_a_report_is_drawn_once_and_sent_again_byte_for_byte(service: Running) -
     assert service.site.counters(campaign) == [1]
 
 
+@pytest.mark.parametrize(("status", "body"), [(408, "<html>"), (200, "<html>"), (403, '{"type": "about:blank"}')])
+def test_what_the_service_did_not_say_itself_ends_nothing(service: Running, status: int, body: str) -> None:
+    campaign = service.survey()
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        page.route("**/reports", lambda route: route.fulfill(status=status, body=body))
+        person.choose(0, 0)
+        person.send()
+        expect(page.locator("#say-unavailable")).to_be_visible()
+        page.unroute("**/reports")
+        page.reload()
+        expect(page.locator("#done")).to_be_visible()
+        assert len(set(person.posted)) == 1
+        person.faults.clear()  # the browser itself notes what was refused
+    assert service.site.counters(campaign) == [1]
+
+
 def lost_reply(route: Any) -> None:
     """The report arrives, and the answer does not."""
     route.fetch()
@@ -98,13 +115,14 @@ def test_tokens_travel_in_the_fragment_and_are_spent_once(service: Running) -> N
     with service.window() as person:
         expect(person.open(f"/s/{later}#{late}").locator("#say-turn-comes-later")).to_be_visible()
         person.faults.clear()
-    for message in ("#done", "#say-token-spent"):
-        with service.window() as person:
-            page = person.open(f"/s/{campaign}#{token}")
-            person.choose(0, 0)
-            person.send()
-            expect(page.locator(message)).to_be_visible()
-            assert token not in person.posted[0]
+    with service.window() as person, service.window() as other:
+        for window in (person, other):  # both while it can be spent
+            window.open(f"/s/{campaign}#{token}")
+            window.choose(0, 0)
+        for window, message in ((person, "#done"), (other, "#say-token-spent")):
+            window.send()
+            expect(window.page.locator(message)).to_be_visible()
+            assert token not in window.posted[0]
 
 
 def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:

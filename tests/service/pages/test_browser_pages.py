@@ -52,7 +52,7 @@ def test_somebody_writes_a_survey_and_somebody_else_answers_it(service: Running)
         assert (seen.url, seen.evaluate("() => history.length")) == (link, visited)
         stored = kept(person)
         assert json.loads(json.loads(stored)[0][f"privtally:{campaign}"]) == [
-            {"plan": campaign, "report": body, "outcome": "arrived"}
+            {"plan": campaign, "round": 1, "report": body, "outcome": "arrived"}
         ]
         assert not any(word in stored for word in ("good", "so-so", "bad"))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import exp
 
 from privtally.documents.plan import check_epsilon
+from privtally.exact import wire
 from privtally.names import MAX_PIVOT_GUESS
 from privtally.schema import Attribute, Schema
 from privtally.service.advice import Advice, Advise
@@ -83,6 +84,8 @@ class Draft:
             answers = int(form.get("answers", "1"))
         except ValueError:
             raise PageRefusalError("draft.numbers") from None
+        if max(abs(people), abs(answers)) > wire.MAX_INTEGER:
+            raise PageRefusalError("draft.large")
         check_epsilon(epsilon)
         return cls(
             title=form.get("title", "").strip(),

@@ -34,11 +34,12 @@ async def invite(
 ) -> Response[Any]:
     """New links, on a page or as a file."""
     survey, form = await _invited(collector, campaign), await request.form()
-    number = str(form.get("number", ""))
-    if not number.isdecimal() or not 1 <= int(number) <= MOST_AT_ONCE:
+    stated = str(form.get("number", ""))
+    number = int(stated) if stated.isdecimal() and len(stated) <= len(str(MOST_AT_ONCE)) else 0
+    if not 1 <= number <= MOST_AT_ONCE:
         raise PageRefusalError("invite.refused", most=MOST_AT_ONCE)
     address = f"{setup.base(request)}/s/{survey.id}"
-    links = [f"{address}#{token}" for token in await issue(collector.store, survey.id, int(number))]
+    links = [f"{address}#{token}" for token in await issue(collector.store, survey.id, number)]
     if form.get("do") == "file":
         text = "".join(f"{link}\n" for link in links)
         return Response(text, media_type="text/plain", headers=as_file(f"{survey.id[:12]}-invitations.txt"))

@@ -104,7 +104,7 @@ async def totals_page(
 
 def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:
     """How much surer all answers of one person make anybody; empty where one person answers once."""
-    if answers == 1:
+    if answers <= 1:
         return ""
     if answers * epsilon > MOST_SURER:
         return words.say(f"{key}.much", answers=answers)

@@ -37,16 +37,17 @@ export class Reports {
 		return this.all.at(-1);
 	}
 
-	/** Whether somebody may answer a plan: not twice, and not more plans than the campaign allows. */
+	/** Whether somebody may answer a plan: once a round, and not more rounds than the campaign allows. */
 	mayAnswer(plan) {
-		return this.all.length < plan.answers && this.all.every(entry => entry.plan !== plan.digest);
+		const before = this.all.some(entry => entry.plan === plan.digest || entry.round === roundOf(plan));
+		return this.all.length < plan.answers && !before;
 	}
 
 	/** Draw a report to a plan and keep it; null if there is one already, perhaps of the same page in another tab. */
 	async draw(plan, privatise) {
 		return navigator.locks.request(this.key, () => {
 			if (!this.mayAnswer(plan)) return null;
-			const entry = { plan: plan.digest, report: privatise(), token: this.token };
+			const entry = { plan: plan.digest, round: roundOf(plan), report: privatise(), token: this.token };
 			this.#keep(entry);
 			return entry;
 		});
@@ -57,9 +58,9 @@ export class Reports {
 		localStorage.setItem(this.key, JSON.stringify([...others, entry]));
 	}
 
-	/** A document of the campaign, or a refusal with its name. */
-	async read(path) {
-		const response = await fetch(this.resource + path, { headers: tokenHeader(this.token), cache: "no-store" }).catch(() => null);
+	/** A document of the campaign, or a refusal with its name. Only the plan to answer depends on a token. */
+	async read(path, token = null) {
+		const response = await fetch(this.resource + path, { headers: tokenHeader(token), cache: "no-store" }).catch(() => null);
 		if (response?.ok) return response.text();
 		throw new Refusal((await response?.json().catch(() => null))?.type);
 	}
@@ -74,7 +75,8 @@ export class Reports {
 			tell("sending");
 			const outcome = await this.#send(entry);
 			if (outcome !== "unavailable") {
-				this.#keep({ plan: entry.plan, report: entry.report, outcome });
+				const { token, ...kept } = entry;
+				this.#keep({ ...kept, outcome });
 				return outcome;
 			}
 			tell("unavailable");
@@ -82,14 +84,15 @@ export class Reports {
 		}
 	}
 
+	/** What became of a report; whatever is not an answer of the service itself ends nothing. */
 	async #send({ report, token }) {
 		const headers = { "content-type": "application/json", ...tokenHeader(token) };
 		const request = { method: "POST", headers, body: report };
 		const response = await fetch(`${this.resource}/reports`, request).catch(() => null);
-		if (!response || response.status >= 500 || response.status === 429) return "unavailable";
-		const receipt = await response.json().catch(() => ({}));
-		if (receipt.accepted || receipt.repeated) return "arrived";
-		return named(receipt.refused?.[0]?.reason ?? receipt.type);
+		const answer = await response?.json().catch(() => null);
+		if (response?.status === 200 && (answer?.accepted === 1 || answer?.repeated === 1)) return "arrived";
+		const reason = response?.status === 200 ? answer?.refused?.[0]?.reason : refusalOf(response, answer);
+		return reason ? named(reason) : "unavailable";
 	}
 }
 
@@ -100,5 +103,8 @@ export class Refusal extends Error {
 	}
 }
 
+/** The type of a refusal that the service gave, and that trying again would not change. */
+const refusalOf = (response, answer) => response?.status < 500 && `${answer?.type}`.startsWith("urn:privtally:") && answer.type;
+const roundOf = plan => plan.round ?? 1;
 const named = type => `${type}`.replace("urn:privtally:", "").replaceAll("_", "-");
 const tokenHeader = token => (token ? { "privtally-token": token } : {});

@@ -22,9 +22,9 @@ function tell(name) {
 // The plan
 
 /** The plan to answer, if it belongs to the campaign of the link, is published, and asks what the page shows. */
-async function readPlan() {
-	const published = JSON.parse(await reports.read("/plans"));
-	const [first, plan] = [await loadPlan(JSON.stringify(published[0])), await loadPlan(await reports.read("/plan"))];
+async function readPlan(published) {
+	const first = await loadPlan(JSON.stringify(published[0]));
+	const plan = await loadPlan(await reports.read("/plan", reports.token));
 	checkCampaign(campaign, first, plan);
 	const known = published.some(other => other.digest === plan.digest);
 	const shown = cards.length === plan.schema.attributes.length && cards.every((card, place) => shows(card, plan, place));
@@ -128,6 +128,7 @@ function inWords(plan, report) {
 	});
 }
 
+/** Show a report to a plan that arrived, beside the answers if they are still known. */
 function showDone(plan, entry, answers) {
 	tell(null);
 	form.remove();
@@ -137,8 +138,7 @@ function showDone(plan, entry, answers) {
 	const mine = document.getElementById("answered");
 	if (answers) define(mine.querySelector("dl"), Object.entries(answers).map(([name, own]) => [name, own ?? word("not-said")]));
 	else mine.remove();
-	if (plan.digest === entry.plan) define(document.querySelector("#received dl"), inWords(plan, entry.report));
-	else document.getElementById("received").remove();
+	define(document.querySelector("#received dl"), inWords(plan, entry.report));
 	done.hidden = false;
 	if (answers) done.querySelector("h2").focus();
 }
@@ -186,14 +186,17 @@ async function start() {
 	const pending = reports.all.find(entry => !entry.outcome);
 	if (pending) await reports.deliver(pending, tell, pause);
 	const { last } = reports;
-	const plan = await readPlan().catch(fault => {
+	const unlessAnswered = fault => {
 		if (last?.outcome !== "arrived") throw fault;
-	});
-	if (!plan) return tell("answered");
+	};
+	const published = (await reports.read("/plans").then(JSON.parse).catch(unlessAnswered)) ?? [];
+	const plan = await readPlan(published).catch(unlessAnswered);
 	tell(null);
-	if (reports.mayAnswer(plan)) ask(plan);
-	else if (last.outcome === "arrived") showDone(plan, last, null);
-	else tell(last.outcome);
+	if (plan && reports.mayAnswer(plan)) return ask(plan);
+	if (last.outcome !== "arrived") return tell(last.outcome);
+	const answered = published.find(own => own.digest === last.plan);
+	if (answered) showDone(await loadPlan(JSON.stringify(answered)), last, null);
+	else tell("answered");
 }
 
 start().catch(fail);
