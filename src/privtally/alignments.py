@@ -5,12 +5,12 @@ attribute is never named: it is a class of its own.
 """
 
 from collections.abc import Mapping, Sequence
-from unicodedata import normalize
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from privtally.errors import SchemaError
+from privtally.exact.wire import normal
 
 Labels = tuple[str, ...]
 
@@ -25,7 +25,7 @@ class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         classes = tuple(
-            {_normal(name): tuple(map(_normal, labels)) for name, labels in own.items()} for own in self.classes
+            {normal(name): tuple(map(normal, labels)) for name, labels in own.items()} for own in self.classes
         )
         force_setattr(self, "classes", classes)
         if len(classes) < 2:
@@ -75,7 +75,3 @@ def check_alignments(alignments: Sequence[Alignment], answers: Mapping[str, Labe
         for earlier in alignments[:place]:
             if len(both := [name for name in alignment.names if name in earlier.names]) > 1:
                 raise SchemaError(f"attributes '{both[0]}' and '{both[1]}' are aligned twice; declare them once")
-
-
-def _normal(text: str) -> str:
-    return normalize("NFC", text)

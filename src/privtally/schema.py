@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
-from unicodedata import normalize
 
 import msgspec
 import numpy as np
@@ -124,7 +123,7 @@ class _CodeOf(dict[Any, int]):
             raise RecordError(f"attribute '{name}' is blank")
         if self.attribute.numbers is not None:
             return self.attribute.numbers.code(answer)
-        code = self.get(normal(answer)) if isinstance(answer, str) else None
+        code = self.get(wire.normal(answer)) if isinstance(answer, str) else None
         if code is None:
             raise RecordError(f"attribute '{name}' has a value that is none of its {listed(self.attribute.choices)}")
         return code
@@ -243,15 +242,10 @@ def code_type(sizes: Iterable[int]) -> np.dtype[Any]:
     return np.min_scalar_type(max(sizes) - 1)
 
 
-def normal(text: str) -> str:
-    """A text in Unicode's form NFC: one character for a letter with its accent."""
-    return normalize("NFC", text)
-
-
 def _checked(text: str, what: str) -> str:
     """A name or label in form NFC, refused if a reader could not see all of it."""
     if not isinstance(text, str) or not text.strip():
         raise SchemaError(f"{what} must be a text that is not empty or blank")
     if not wire.is_printable(text):
         raise SchemaError(f"{what} holds an invisible character, a control character or half of a surrogate pair")
-    return normal(text)
+    return wire.normal(text)

@@ -41,7 +41,7 @@ def read_groups(
 
 def named_groups(text: str, schema: "Schema") -> list[list[str]]:
     """The groups that an option names, by semicolons and commas."""
-    from privtally.schema import normal
+    from privtally.exact.wire import normal
 
     return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
 

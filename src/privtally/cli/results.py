@@ -96,7 +96,7 @@ def estimate(
 
 def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
     """Two attributes' names around a comma, which may stand in a name too."""
-    from privtally.schema import normal
+    from privtally.exact.wire import normal
 
     pair = normal(pair)
     exact = [(pair[:place], pair[place + 1 :]) for place, char in enumerate(pair) if char == ","]

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar, cast
-from unicodedata import category
+from unicodedata import category, normalize
 
 import msgspec
 
@@ -124,6 +124,11 @@ def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
     """Refuse what is not a SHA-256 in lower-case hexadecimal."""
     if not re.fullmatch("[0-9a-f]{64}", text):
         raise error(f"{what} must be a SHA-256 digest, 64 lower-case hexadecimal digits")
+
+
+def normal(text: str) -> str:
+    """A text in Unicode's form NFC: one character for a letter with its accent."""
+    return normalize("NFC", text)
 
 
 def is_printable(text: str) -> bool:

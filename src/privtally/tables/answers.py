@@ -14,8 +14,9 @@ import numpy as np
 
 from privtally.errors import RecordError
 from privtally.exact.arrays import Codes
+from privtally.exact.wire import normal
 from privtally.files import Advance, silently
-from privtally.schema import Attribute, Records, Schema, code_type, normal
+from privtally.schema import Attribute, Records, Schema, code_type
 from privtally.tables import arrow
 from privtally.tables.database import name, text
 from privtally.tables.faults import Faults, quoted

@@ -12,8 +12,9 @@ from typing import BinaryIO
 import numpy as np
 
 from privtally.errors import DocumentError, RecordError
+from privtally.exact.wire import normal
 from privtally.files import Advance, open_binary, position, silently
-from privtally.schema import Records, Schema, code_type, normal
+from privtally.schema import Records, Schema, code_type
 from privtally.tables.faults import Faults, quoted
 from privtally.tables.spelling import Spelling, spelling
 

@@ -11,9 +11,10 @@ import duckdb
 from privtally.documents.plan import Plan
 from privtally.errors import DocumentError, RecordError
 from privtally.exact.source import Source, Stream
+from privtally.exact.wire import normal
 from privtally.files import Advance, silently
 from privtally.participant.respond import respond_many
-from privtally.schema import Records, Schema, normal
+from privtally.schema import Records, Schema
 from privtally.tables import arrow
 from privtally.tables.answer_files import open_answers
 from privtally.tables.answers import Answers
