@@ -123,3 +123,36 @@ def test_counts_of_different_plans_are_not_merged(program: Program, lake: Path, 
     refused(program, "merge", "counts-plan.json", "plan.json", "-o", "x.json")
     assert not Path("x.json").exists()
     assert json.loads(Path("counts-plan.json").read_text())["reports"] == 300
+
+
+def test_a_directory_named_like_a_file_is_read_once_and_hidden_names_never(
+    program: Program, lake: Path, plan: str
+) -> None:
+    answers = Path("answers")
+    for place in ("day.parquet", "day.parquet/_temporary", "_temporary", ".drafts"):
+        (answers / place).mkdir(parents=True)
+        (answers / place / "part.parquet").write_bytes(Path("data.parquet").read_bytes())
+    (answers / "_SUCCESS").write_bytes(b"")
+    for named in ("answers", "answers/*", "answers/**/*.parquet", "answers/day.parquet"):
+        made = program("privatise", named, "-p", plan, "-o", "once.parquet", "--json").json()
+        assert made["reports"] == 300
+    Path("reports/day.parquet").mkdir(parents=True)
+    Path("reports/day.parquet/part.parquet").write_bytes(Path("once.parquet").read_bytes())
+    assert program("tally", "reports", "-p", plan, "-o", "counts.json", "--json").json()["reports"] == 300
+
+
+def test_reports_whose_ids_are_trusted_are_counted_and_not_listed(program: Program, lake: Path, plan: str) -> None:
+    lines = Path("conflict.ndjson")
+    program("privatise", "data.parquet", "-p", plan, "-o", lines)
+    reports = [json.loads(line) for line in lines.read_text().splitlines()]
+    other = next(report for report in reports if report["codes"] != reports[0]["codes"])
+    lines.write_text("".join(json.dumps({**report, "id": other["id"]}) + "\n" for report in (reports[0], other)))
+    program("tally", lines, lake / "r.parquet", "-p", plan, "-o", "c.json", "--set-aside", "compared.csv")
+    assert Path("compared.csv").read_text().count("id_conflict") == 1
+    program("tally", lines, lake / "r.parquet", "-p", plan, "-o", "c.json", "--trust-ids", "--set-aside", "trusted.csv")
+    assert Path("trusted.csv").read_text().splitlines() == ["id,reason"]
+
+
+def test_a_state_inside_the_reports_is_refused_from_the_first_day(program: Program, lake: Path, plan: str) -> None:
+    assert "inside" in refused(program, "tally", lake, "-p", plan, "-o", "c.json", "--state", lake / "state")
+    assert not (lake / "state").exists()

@@ -289,3 +289,16 @@ def test_what_the_engine_cannot_read_is_read_again_from_where_it_ended(
 
 def _broken(*_: object) -> None:
     raise duckdb.Error(SECRET)
+
+
+def test_lines_without_the_key_of_a_question_are_refused_even_if_it_may_be_skipped(tmp_path: Path) -> None:
+    schema = Schema(
+        (Attribute("smokes", ("no", "yes"), optional=True), Attribute("drinks", ("no", "yes"), optional=True))
+    )
+    path = tmp_path / "answers.ndjson"
+    path.write_text('{"smokes": "no", "Trinks": "yes"}\n{"smokes": null, "Trinks": "no"}\n')
+    with open_answers([path], schema) as answers, pytest.raises(RecordError, match="drinks"):
+        answers.read_all()
+    path.write_text('{"smokes": "no"}\n{"drinks": "yes"}\n')
+    with open_answers([path], schema) as answers:
+        assert answers.read_all().codes.tolist() == [[0, 2], [2, 1]]

@@ -1,7 +1,8 @@
 """privatise, tally: answers -> reports -> counts."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -9,10 +10,7 @@ from privtally.cli import options
 from privtally.cli.console import announce, err, progress
 from privtally.cli.engines import EngineOption, MasterOption, PrivatiseEngineOption, privatise_on_spark
 from privtally.cli.options import JsonFlag, PlanOption
-
-if TYPE_CHECKING:
-    from privtally.documents.plan import Plan
-    from privtally.tables.engines import EngineChoice
+from privtally.errors import DocumentError, EngineError
 
 
 def privatise(
@@ -35,6 +33,8 @@ def privatise(
 ) -> None:
     """Turn every row of answers into a private report, in an order that says nothing about the rows."""
     if engine == "spark":
+        if workers:
+            raise EngineError("--workers has no effect with --engine spark, which has its own; leave it out")
         privatise_on_spark(data, plan, output, master, codes=codes, keep_order=keep_order, json=json)
         return
     from os import cpu_count
@@ -93,17 +93,18 @@ def tally(
     json: JsonFlag = False,
 ) -> None:
     """Count the reports to a plan, each report id once."""
-    from privtally.errors import DocumentError
     from privtally.files import check_output, read_plan, write_bytes
     from privtally.tables.engines import EngineChoice
     from privtally.tables.paths import every_file
-    from privtally.tables.report_files import tally_files
-    from privtally.tables.state import tally_on
+    from privtally.tables.report_files import list_set_aside, tally_files
+    from privtally.tables.state import refuse_inside, tally_on
 
     chosen = EngineChoice(engine, master)
     if state is not None and engine != "duckdb":
         raise DocumentError("--state is kept by DuckDB; leave --engine out")
     files = every_file(reports)
+    if state is not None:
+        refuse_inside(state, reports)
     for path in (output, set_aside):
         check_output(path, [*files, plan])
     if set_aside is not None:
@@ -131,12 +132,11 @@ def tally(
     if before is not None:
         err.print(f"{continued.read_now:,} new files read; {before:,} counted before and not read again.")
     if set_aside is not None:
-        _list_set_aside(set_aside, the_plan, files, chosen)
+        _list_set_aside(set_aside, list_set_aside(the_plan, files, trust_ids=trust_ids, engine=chosen))
 
 
 def _check_listing(path: Path, output: Path, files: list[Path], state: Path | None) -> None:
     """Refuse a list of what was set aside where the reports cannot be read once more."""
-    from privtally.errors import DocumentError
     from privtally.files import STANDARD, is_stream
     from privtally.tables.paths import is_plain
 
@@ -149,12 +149,11 @@ def _check_listing(path: Path, output: Path, files: list[Path], state: Path | No
             raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
 
 
-def _list_set_aside(path: Path, plan: "Plan", reports: list[Path], engine: "EngineChoice") -> None:
+def _list_set_aside(path: Path, lines: Iterator[bytes]) -> None:
     from privtally.files import write_whole
-    from privtally.tables.report_files import list_set_aside
 
     with write_whole(path) as file:
-        file.writelines(list_set_aside(plan, reports, engine=engine))
+        file.writelines(lines)
     err.print(f"Written: {path}")
 
 

@@ -139,9 +139,20 @@ class AnswerFiles:
         columns = ", ".join(f"{text(own)}: 'VARCHAR'" for both in spelled.values() for own in both)
         how = f"format = 'newline_delimited', compression = '{known.packing}', hive_partitioning = false"
         either = ", ".join(f"coalesce({', '.join(map(name, both))}) AS {name(own)}" for own, both in spelled.items())
-        return self.connection.sql(
+        table = self.connection.sql(
             f"SELECT {either} FROM read_json({database.file(path)}, columns = {{{columns}}}, {how})"
         )
+        self._check_keys(path, table)
+        return table
+
+    def _check_keys(self, path: Path, table: duckdb.DuckDBPyRelation) -> None:
+        """Refuse a file in which no object has the key of a question that may be skipped: it is likely misspelled."""
+        optional = [own.name for own in self.schema.attributes if own.optional]
+        if optional:
+            (found,) = table.aggregate(", ".join(f"count({name(own)})" for own in optional)).fetchall()
+            missing = [own for own, many in zip(optional, found, strict=True) if not many]
+            if missing:
+                raise RecordError(f"{path} has no answer to {quoted(missing)} in any line; is the key spelled so?")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 
 from privtally.documents.plan import Plan
-from privtally.tables.database import text
-from privtally.tables.parquet_reports import parquet_sources, unreadable
+from privtally.tables.database import files, literal
+from privtally.tables.parquet_reports import parquet_sources, stated_plans, unreadable
 from privtally.tables.paths import Format, format_of
 from privtally.tables.report_input import DuckReports
 
@@ -43,7 +43,7 @@ def native_reports(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Seq
     with tempfile.TemporaryDirectory(prefix="privtally-") as room:
         try:
             parquet_sources(connection, plan, parquet)  # refuses columns that are not those of reports to the plan
-            stated, kinds = _stated_plans(connection, parquet), _kinds(connection, parquet)
+            stated, kinds = stated_plans(connection, parquet), _kinds(connection, parquet)
             own = [path for path in parquet if stated.get(path) == plan.digest]
             stating = [path for path in parquet if path not in stated and ("plan", "VARCHAR") in kinds[path]]
             known = {*own, *stating}
@@ -71,18 +71,13 @@ def _alike(paths: Sequence[Path], kinds: dict[Path, Kinds]) -> Alike:
     return alike
 
 
-def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, str]:
-    """The plan that each file answers by its metadata."""
-    found = _about(connection, "file_name, decode(value)", "kv_metadata", paths, "WHERE decode(key) = 'plan'")
-    return {Path(file): plan for file, plan in found}
-
-
 def _kinds(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, Kinds]:
     """The columns of each file."""
     of_leaves = "WHERE num_children IS NULL ORDER BY file_name, column_id"
     kinds: dict[Path, Kinds] = dict.fromkeys(paths, ())
+    named = {literal(path): path for path in paths}
     for file, column, kind in _about(connection, "file_name, name, duckdb_type", "schema", paths, of_leaves):
-        kinds[Path(file)] += ((column, kind),)
+        kinds[named[file]] += ((column, kind),)
     return kinds
 
 
@@ -96,5 +91,4 @@ def _about(
     """What Parquet files say of themselves."""
     if not paths:
         return []
-    files = ", ".join(map(text, paths))
-    return connection.execute(f"SELECT {what} FROM parquet_{table}([{files}]) {rest}").fetchall()
+    return connection.execute(f"SELECT {what} FROM parquet_{table}({files(paths)}) {rest}").fetchall()

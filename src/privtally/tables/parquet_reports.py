@@ -24,7 +24,7 @@ def parquet_sources(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Se
     """Queries for the reports of files to this plan, and of files to others, as `tallying` takes them."""
     if not paths:
         return []
-    stated = _stated_plans(connection, paths)
+    stated = stated_plans(connection, paths)
     own = [path for path in paths if stated.get(path) == plan.digest]
     silent = [path for path in paths if path not in stated]
     others = [path for path in paths if stated.get(path, plan.digest) != plan.digest]
@@ -64,8 +64,10 @@ def unreadable(
     return DocumentError(otherwise)
 
 
-def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, str]:
+def stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, str]:
     """The plan that each file answers by its metadata."""
+    if not paths:
+        return {}
     query = f"SELECT file_name, decode(value) FROM parquet_kv_metadata({files(paths)}) WHERE decode(key) = 'plan'"
     named = {literal(path): path for path in paths}
     return {named[file]: plan for file, plan in connection.execute(query).fetchall()}

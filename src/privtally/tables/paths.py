@@ -68,20 +68,28 @@ def _target(path: Path) -> Path:
 
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        inside = sorted(file for file in path.rglob("*") if format_of(file) and not _hidden(file.relative_to(path)))
+        below = (file for file in path.rglob("*") if not _hidden(file.relative_to(path).parts))
+        inside = sorted(filter(_is_data, below))
         if not inside:
             raise DocumentError(f"{path} has no file whose name ends in {', '.join(_KINDS)}, .gz or .zst")
         yield from inside
     elif has_magic(str(path)) and not path.exists():
         matching = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207  # a pattern may begin anywhere
+        given = next(place for place, part in enumerate(path.parts) if has_magic(part))
+        if not _hidden(path.parts[given:]):  # who writes a pattern for hidden names means them
+            matching = [one for one in matching if not _hidden(one.parts[given:])]
         if not matching:
             raise DocumentError(f"no file matches {path}")
-        for one in matching:
-            yield from _files(one)
+        yield from dict.fromkeys(file for one in matching for file in _files(one))
     else:
         yield path
 
 
-def _hidden(path: Path) -> bool:
-    """Whether a file is none of the data: drafts, markers and logs, by the custom of lakes."""
-    return any(part.startswith((".", "_")) for part in path.parts)
+def _is_data(path: Path) -> bool:
+    """Whether a path is a file of data; a directory may be named like one, and its files are met by themselves."""
+    return format_of(path) is not None and path.is_file()
+
+
+def _hidden(parts: Sequence[str]) -> bool:
+    """Whether a name is none of the data's: drafts, markers and logs, by the custom of lakes."""
+    return any(part.startswith((".", "_")) for part in parts)

@@ -43,9 +43,11 @@ def refuse_nothing(plan: Plan, result: Tallied) -> None:
         raise ReportError(why if others else "the files hold no report that this plan can give")
 
 
-def list_set_aside(plan: Plan, paths: Sequence[Path], *, engine: EngineChoice = DUCKDB) -> Iterator[bytes]:
+def list_set_aside(
+    plan: Plan, paths: Sequence[Path], *, trust_ids: bool = False, engine: EngineChoice = DUCKDB
+) -> Iterator[bytes]:
     """The ids of reports that are not counted, with the reason, as lines of CSV; no id where there is no valid one."""
     yield b"id,reason\n"
-    with open_reports(engine, plan, paths) as reports:
-        for name, reason in set_aside(plan, reports):
+    with open_reports(engine, plan, paths, in_pieces=not trust_ids) as reports:
+        for name, reason in set_aside(plan, reports, trust_ids=trust_ids):
             yield f"{name.hex() if name else ''},{reason}\n".encode()

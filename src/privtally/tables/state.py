@@ -170,6 +170,12 @@ def _load(directory: Path, plan: Plan, *, trust_ids: bool) -> State:
     return state
 
 
+def refuse_inside(directory: Path, named: Sequence[Path]) -> None:
+    """Refuse a state inside a directory of reports, whose files would be taken for reports the next time."""
+    if any(path.is_dir() and path.resolve() in [directory.resolve(), *directory.resolve().parents] for path in named):
+        raise DocumentError(f"the state directory {directory} lies inside the reports; name another place for it")
+
+
 def _check_inputs(paths: Sequence[Path], directory: Path) -> None:
     """Refuse what cannot be looked at again, and the state itself."""
     own = directory.resolve()

@@ -127,14 +127,16 @@ def tally_table(plan: Plan, engine: Engine, *, trust_ids: bool = False, limit: i
     return Tallied(total, repeated, aside)
 
 
-def set_aside(plan: Plan, engine: Engine) -> Iterator[tuple[bytes | None, SetAside]]:
-    """The id of every report that is not sound, and every id that has several reports, with the reason."""
+def set_aside(plan: Plan, engine: Engine, *, trust_ids: bool = False) -> Iterator[tuple[bytes | None, SetAside]]:
+    """The id of every report that is not sound, and unless ids are trusted every id with several reports."""
     packing = Packing(plan)
     for piece in engine.pieces():
         rows = judged(packing, nw.from_native(piece), "id")
         for batch in engine.read(nw.to_native(rows.filter(nw.col("state") != SOUND).select("id", "state"))):
             for name, state in zip(batch[0].to_pylist(), arrow.numbers(batch[1]).tolist(), strict=True):
                 yield name, "wrong_plan" if state == WRONG_PLAN else "invalid_report"
+        if trust_ids:
+            continue
         conflicting = by_id(packing, rows).filter(nw.col("conflict") == 1).select("id")
         for batch in engine.read(nw.to_native(conflicting)):
             for name in batch[0].to_pylist():
