@@ -69,7 +69,7 @@ def test_few_batches_wait_at_a_time() -> None:
 def test_who_stops_reading_stops_the_work() -> None:
     reports = respond_in_bulk(first_plan((2, 2)), repeat(alike((0, 1), 5)), workers=2)
     next(reports)
-    reports.close()  # type: ignore[attr-defined]
+    reports.close()  # type: ignore[attr-defined]  # a generator, which the type does not say
     with pytest.raises(StopIteration):
         next(reports)
 
@@ -101,7 +101,7 @@ def test_compiled_code_takes_over_once_enough_people_have_come(monkeypatch: pyte
 
     def privatise(self: mechanism.Mechanism, *given: object, fused: bool | None = None) -> object:
         asked.append(fused)
-        return honest(self, *given, fused=fused)  # type: ignore[arg-type]
+        return honest(self, *given, fused=fused)  # type: ignore[arg-type]  # passed on as they came
 
     monkeypatch.setattr(bulk, "REPAYING", 12)
     monkeypatch.setattr(mechanism.Mechanism, "privatise", privatise)

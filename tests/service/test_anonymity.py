@@ -107,7 +107,7 @@ def test_planted_addresses_agents_and_tokens_are_found_nowhere(kept: Kept) -> No
         files = kept.files()
         spellings = [spelt for own in own_tokens for spelt in (own.encode(), bytes.fromhex(own))]
         assert traces(files, [*SOUGHT, *spellings]) == {}
-        print(f"{UPLOADS} uploads, {len(files)} files, nothing found")  # noqa: T201
+        print(f"{UPLOADS} uploads, {len(files)} files, nothing found")  # noqa: T201  # a figure for the guide
 
         # The search finds what is there, the hashes of the tokens.
         hashes = {tokens.hashed(own) for own in own_tokens}

@@ -71,7 +71,7 @@ def test_kills_during_ingest_lose_nothing_and_count_nothing_twice(address: str, 
         assert process.stop() == 0
     assert not crowd.waiting
     assert counts_in(address, campaign) == tally(plan, reports).counts
-    print(f"{kills} kills, {len(reports)} reports acknowledged, none lost, none counted twice")  # noqa: T201
+    print(f"{kills} kills, {len(reports)} reports acknowledged, none lost, none counted twice")  # noqa: T201  # a figure for the guide
 
 
 def test_a_kill_during_advance_leaves_the_state_before_or_after(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_kill_during_advance_leaves_the_state_before_or_after(tmp_path: Path) 
         folder.mkdir()
         with serving(f"sqlite:///{folder}/store.db", folder) as process:
             after += phases_after_a_kill(process, chance.random() * 0.2) == 2
-    print(f"{kills} kills during advance, {after} of them after it was stored")  # noqa: T201
+    print(f"{kills} kills during advance, {after} of them after it was stored")  # noqa: T201  # a figure for the guide
 
 
 def phases_after_a_kill(process: Process, seconds: float) -> int:
@@ -136,7 +136,7 @@ def test_many_clients_with_the_same_reports_count_them_once(address: str, tmp_pa
         with process.site() as site:
             assert site.counters(campaign) == [number]
         assert (sum(accepted), sum(repeated)) == (number, (clients - 1) * number)
-    print(f"{clients} clients: {number} rows, {sum(accepted)} accepted, {sum(repeated)} repeated")  # noqa: T201
+    print(f"{clients} clients: {number} rows, {sum(accepted)} accepted, {sum(repeated)} repeated")  # noqa: T201  # a figure for the guide
 
 
 def test_retries_after_a_dropped_reply_count_once(tmp_path: Path) -> None:
@@ -157,4 +157,4 @@ def test_retries_after_a_dropped_reply_count_once(tmp_path: Path) -> None:
         assert all(own["accepted"] + own["repeated"] == 1 for own in again)
         assert site.counters(campaign) == [number]
     stored = sum(own["repeated"] for own in again)
-    print(f"{number} reports sent again, {stored} of which were stored before; {number} rows")  # noqa: T201
+    print(f"{number} reports sent again, {stored} of which were stored before; {number} rows")  # noqa: T201  # a figure for the guide

@@ -35,12 +35,12 @@ async def defect() -> None:
 
 @get("/planted/body")
 async def another_body() -> Response[dict[str, int]]:
-    return Response({"one": "two"})  # type: ignore[dict-item]
+    return Response({"one": "two"})  # type: ignore[dict-item]  # the planted fault
 
 
 @get("/planted/kind")
 async def another_kind() -> Response[dict[str, int]]:
-    return Response("1", media_type="text/csv")  # type: ignore[arg-type]
+    return Response("1", media_type="text/csv")  # type: ignore[arg-type]  # the planted fault
 
 
 @get("/planted/status")
@@ -72,7 +72,7 @@ def fuzzed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def test_every_answer_is_as_the_document_says(fuzzed: Site) -> None:
     found = fuzz(fuzzed, scaled(3, 400), fuzzed.admin)
-    print(f"{found.cases:,} requests of an administrator, answers by status: {dict(sorted(found.answers.items()))}")  # noqa: T201
+    print(f"{found.cases:,} requests of an administrator, answers by status: {dict(sorted(found.answers.items()))}")  # noqa: T201  # a figure for the guide
     assert found.faults == []
     assert found.cases >= LEAST
     assert {200, 201, 204, 400, 404, 405, 409, 415} <= set(found.answers)  # they are aimed well
@@ -80,7 +80,7 @@ def test_every_answer_is_as_the_document_says(fuzzed: Site) -> None:
 
 def test_whoever_is_no_administrator_is_answered_as_the_document_says(fuzzed: Site) -> None:
     found = fuzz(fuzzed, scaled(1, 100), {}, OWN if FULL else FEW)
-    print(f"{found.cases:,} requests of others, answers by status: {dict(sorted(found.answers.items()))}")  # noqa: T201
+    print(f"{found.cases:,} requests of others, answers by status: {dict(sorted(found.answers.items()))}")  # noqa: T201  # a figure for the guide
     assert found.faults == []
     assert {200, 401} <= set(found.answers)
 

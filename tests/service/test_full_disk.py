@@ -110,7 +110,7 @@ def test_a_full_disk_refuses_and_works_again(disk: Disk, tmp_path: Path) -> None
         assert [place for place, own in enumerate(sent_again) if own["repeated"]] == acknowledged
         assert all(own["accepted"] + own["repeated"] == BATCH for own in sent_again)
         assert site.counters(campaign) == [REPORTS]
-    print(  # noqa: T201
+    print(  # noqa: T201  # a figure for the guide
         f"{BATCH * len(acknowledged)} reports acknowledged and {BATCH * len(refused)} refused on a full disk;"
         f" {REPORTS} stored when there was room"
     )

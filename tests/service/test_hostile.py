@@ -65,7 +65,7 @@ def test_idle_and_slow_clients_do_not_stop_others(tmp_path: Path) -> None:
         with process.site() as new_site:
             beside = milliseconds(new_site, campaign, reports[OTHERS:], slow)
         assert site.counters(campaign) == [2 * OTHERS]
-    print(  # noqa: T201
+    print(  # noqa: T201  # a figure for the guide
         f"beside {IDLE} idle connections, {len(slow)} of them slow, 99 % of {OTHERS} requests within {beside:.0f} ms;"
         f" alone within {alone:.0f} ms"
     )

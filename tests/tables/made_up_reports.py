@@ -46,7 +46,7 @@ def tables(draw: st.DrawFn) -> Table:
     negative = [st.sampled_from([None, 0, -1, -(2**63), 2**63 - 1]) for _ in sizes]
 
     def some(plans: st.SearchStrategy[str | None], ids: st.SearchStrategy[bytes | None], *codes: object) -> list[Row]:
-        any_codes = st.one_of(*(st.tuples(*each) for each in codes))  # type: ignore[misc]
+        any_codes = st.one_of(*(st.tuples(*each) for each in codes))  # type: ignore[misc]  # tuples of any width
         return draw(st.lists(st.builds(Row, plans, ids, any_codes), max_size=12))
 
     own, any_plan, any_id = st.just(plan.digest), st.sampled_from([plan.digest, FOREIGN]), st.one_of(ids, bad_ids)
@@ -90,7 +90,7 @@ def reference(table: Table) -> Tallied:
             good.append(report)
     counted = tally(table.plan, good)
     found = {reason: many for reason, many in aside.items() if many}
-    return Tallied(counted.counts, counted.repeated, {**found, **counted.set_aside})  # type: ignore[dict-item]
+    return Tallied(counted.counts, counted.repeated, {**found, **counted.set_aside})  # type: ignore[dict-item]  # reasons are texts here
 
 
 def _sound(plan: Plan, row: Row) -> Report | None:

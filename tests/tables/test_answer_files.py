@@ -41,7 +41,7 @@ SUFFIXES = ["csv", "csv.gz", "csv.zst", "ndjson", "jsonl.gz", "ndjson.zst", "par
 
 def read(paths: Path | Sequence[Path], schema: Schema = CAFE, *, coded: bool = False) -> list[list[int]]:
     with open_answers([paths] if isinstance(paths, Path) else paths, schema, coded=coded) as answers:
-        return answers.read_all().codes.tolist()  # type: ignore[no-any-return]
+        return answers.read_all().codes.tolist()  # type: ignore[no-any-return]  # lists of integers
 
 
 def refusal(paths: Path | Sequence[Path], schema: Schema = CAFE, *, coded: bool = False) -> PrivtallyError:
@@ -261,7 +261,7 @@ def test_the_engine_and_the_careful_reader_agree(
 
     def carefully() -> list[list[int]]:
         with open_table(path, optional) as table:
-            return table.read_all().codes.tolist()  # type: ignore[no-any-return]
+            return table.read_all().codes.tolist()  # type: ignore[no-any-return]  # lists of integers
 
     assert outcome(lambda: read(path, optional)) == outcome(carefully)
 

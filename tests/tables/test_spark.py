@@ -26,9 +26,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
 ]
 
-from privtally.tables import spark, spark_privatise  # noqa: E402
-from privtally.tables.spark import spark_session  # noqa: E402
-from tests.tables.spark_cluster import Cluster, DyingAttempt, DyingLibrary, cluster_in  # noqa: E402
+from privtally.tables import spark, spark_privatise  # noqa: E402  # after the skip
+from privtally.tables.spark import spark_session  # noqa: E402  # after the skip
+from tests.tables.spark_cluster import Cluster, DyingAttempt, DyingLibrary, cluster_in  # noqa: E402  # after the skip
 
 SPARK = EngineChoice("spark")
 PLAN = first_plan((2, 3))

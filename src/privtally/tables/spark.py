@@ -97,8 +97,8 @@ def _start(master: str) -> SparkSession:
     try:
         if SparkContext._gateway is None:  # noqa: SLF001  # as it starts Java itself, that prints on our standard error
             silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            gateway = launch_gateway(conf, silent)  # type: ignore[no-untyped-call]
-            SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+            gateway = launch_gateway(conf, silent)  # type: ignore[no-untyped-call]  # pyspark leaves it untyped
+            SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001  # the only way to choose where its noise goes
         return SparkSession(SparkContext.getOrCreate(conf))
     except (*SPARK_FAULTS, OSError):
         raise EngineError(f"Spark cannot start with the master {master}; is it one, of the same version?") from None
@@ -126,7 +126,7 @@ def _await_worker(session: SparkSession, master: str) -> None:
     """Refuse a cluster that gives us no worker; Spark itself would wait for ever."""
     if not master.startswith("spark://"):
         return
-    status, end = session.sparkContext._jsc.sc(), time.monotonic() + PATIENCE[1]  # noqa: SLF001
+    status, end = session.sparkContext._jsc.sc(), time.monotonic() + PATIENCE[1]  # noqa: SLF001  # pyspark has no public way to ask
     while status.getExecutorMemoryStatus().size() < 2:  # the first is this program
         if time.monotonic() > end:
             raise EngineError(f"the Spark master {master} has no free worker; start one, or try again later")

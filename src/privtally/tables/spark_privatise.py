@@ -62,7 +62,7 @@ def privatise_files(
     return Privatised(len(done), sum(one.reports for one in done), [*ignored])
 
 
-def privatise_file(plan: bytes, room: str, coded: bool, path: str) -> _Attempt | PrivtallyError:  # noqa: FBT001
+def privatise_file(plan: bytes, room: str, coded: bool, path: str) -> _Attempt | PrivtallyError:  # noqa: FBT001  # Spark passes arguments by place
     """One attempt at one file, on a worker. A refusal is given back: trying again would not help."""
     name = f"{secrets.token_hex(16)}.parquet"
     try:
