@@ -42,7 +42,7 @@ _SIGNATURES = {
 _NO_DOCUMENT = "the file is neither a plan, nor counts, nor an estimate of a format known here"
 
 
-def silently(done: int) -> None:
+def silently(said: object) -> None:
     """Tell nobody."""
 
 

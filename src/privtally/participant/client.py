@@ -21,6 +21,7 @@ from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
 from privtally.errors import SendingError
 from privtally.exact import wire
+from privtally.files import silently
 from privtally.participant.ledger import report_of_round, report_to_send, settle
 from privtally.participant.respond import encode, respond
 
@@ -68,10 +69,6 @@ class _SamePlace(HTTPRedirectHandler):
         return None
 
 
-def _say_nothing(_: str) -> None:
-    pass
-
-
 def usual_ledger() -> Path:
     """Where a participant's reports are kept unless told otherwise."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -90,7 +87,7 @@ class Participant:
     token: str | None = None
     """The participation token, if it does not stand in the link."""
     wait: Callable[[float], None] = time.sleep
-    tell: Callable[[str], None] = _say_nothing
+    tell: Callable[[str], None] = silently
     """Hears a sentence before every wait."""
 
     def __post_init__(self) -> None:

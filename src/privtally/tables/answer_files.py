@@ -23,10 +23,6 @@ Notice = Callable[[str], None]
 """Hears a sentence that people should read."""
 
 
-def tell_nobody(sentence: str) -> None:
-    """Drop a sentence."""
-
-
 @dataclass
 class AnswerFiles:
     """Answers in files, each with columns of its own order; read once, from front to back.
@@ -38,7 +34,7 @@ class AnswerFiles:
     schema: Schema
     connection: duckdb.DuckDBPyConnection
     coded: bool = False
-    notice: Notice = tell_nobody
+    notice: Notice = silently
     ignored: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -157,7 +153,7 @@ class AnswerFiles:
 
 @contextmanager
 def open_answers(
-    paths: Sequence[Path], schema: Schema, *, coded: bool = False, notice: Notice = tell_nobody
+    paths: Sequence[Path], schema: Schema, *, coded: bool = False, notice: Notice = silently
 ) -> Iterator[AnswerFiles]:
     """The answers in files, in directories and in files that patterns match."""
     with engine() as connection:

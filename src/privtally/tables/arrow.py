@@ -86,7 +86,7 @@ class Stream:
     def _made(self) -> Iterator[Mapping[str, Column]]:
         try:
             yield from self._make()
-        except Exception as fault:
+        except Exception as fault:  # whatever it is, it is raised again here and once more by who writes
             self.fault = fault
             raise
 

@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from privtally.documents.plan import Plan
-from privtally.documents.report import Reports
+from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
 from privtally.files import is_stream, replacing, write_whole
 from privtally.schema import code_type
@@ -82,7 +82,7 @@ def stream_of(plan: Plan, gathered: Gathered) -> arrow.Stream:
         for reports in ahead(gathered.batches()):
             yield {"id": reports.ids, **dict(zip(columns, reports.codes.T, strict=True))}
 
-    return arrow.Stream({"id": np.empty((0, 16), dtype=np.uint8), **columns}, make)
+    return arrow.Stream({"id": np.empty((0, ID_BYTES), dtype=np.uint8), **columns}, make)
 
 
 def ahead(batches: Iterator[Reports]) -> Iterator[Reports]:

@@ -29,6 +29,7 @@ from privtally.documents.sub_reports import SUB_REPORT_LIMIT
 from privtally.exact.arrays import Integers
 from privtally.names import SetAside
 from privtally.tables import arrow
+from privtally.tables.report_output import code_columns
 
 SOUND, WRONG_PLAN, INVALID = range(3)
 """What is known of a row: a report of the plan's form, a report to another plan, or none."""
@@ -65,7 +66,7 @@ class Packing:
     @property
     def columns(self) -> list[str]:
         """The columns of codes."""
-        return [f"q{number}" for number in range(1, self.plan.sampler.width + 1)]
+        return code_columns(self.plan)
 
     @property
     def names(self) -> list[str]:
