@@ -1,7 +1,7 @@
 # make demo   see it work
 # make serve  the dashboard of what make demo collected
 # make test   every test
-# make check  lint, format, types, import rules, prose
+# make check  lint, format, types, import rules, spelling, links, prose
 # make docs   the documentation site; make docs-serve shows it
 # make dist   the packages of a release, checked and tried
 PYTHON ?= python3
@@ -33,6 +33,8 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/typos
+	$(BIN)/python -m tools.links
 	$(BIN)/python -m tools.prose
 
 # Every warning is an error: a link that leads nowhere, a page in no list, a name that does not exist. Needs no network.
