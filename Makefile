@@ -98,8 +98,8 @@ clean:
 	rm -rf $(VENV) build
 
 accuracy: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --guide docs/guide
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --notes docs/notes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --notes docs/notes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide
 
 # Pictures of the pages for the guide; needs chromium.

@@ -1,6 +1,6 @@
 """privtally side by side with its peers: the same job, the same population, the same ε.
 
-`python -m benchmarks.peers [--json FILE] [--picture FILE] [--guide docs/guide/peers.md]`
+`python -m benchmarks.peers [--json FILE] [--picture FILE] [--guide docs/explanation/peers.md]`
 
 The job is to privatise, tally and estimate for n people with d = 4 attributes of k = 4 labels at ε = 1.
 multi-freq-ldpy, pure-ldp, OpenDP and diffprivlib come from the package index, each into an environment of its own below

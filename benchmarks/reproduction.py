@@ -1,4 +1,4 @@
-"""Write docs/guide/reproduction.md: what was published, what the conventions give, what the text gives.
+"""Write docs/notes/reproduction.md: what was published, what the conventions give, what the text gives.
 
 `python -m benchmarks.reproduction [--runs 200] [--data-dir D] [-o FILE]`
 
@@ -27,7 +27,7 @@ from privtally.lab.paper.panels import REAL, figure_name
 from privtally.lab.paper.reproduce import Result, choose_ids, reproduce, root_mean_square_z
 from privtally.version import SOFTWARE
 
-PAGE = Path(__file__).parents[1] / "docs" / "guide" / "reproduction.md"
+PAGE = Path(__file__).parents[1] / "docs" / "notes" / "reproduction.md"
 RUNS, SEED = 200, 1
 
 SHOWS = {

@@ -72,4 +72,5 @@ def main(paths: list[Path]) -> int:
 
 if __name__ == "__main__":
     given = [Path(argument) for argument in sys.argv[1:]]
-    sys.exit(main(given or [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]))
+    pages = [page for kind in ("guide", "explanation", "notes") for page in sorted((ROOT / "docs" / kind).glob("*.md"))]
+    sys.exit(main(given or [ROOT / "README.md", *pages]))
