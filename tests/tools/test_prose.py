@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from tools.prose import main, sentences, words
 
 PAGE = """# A heading is no sentence
