@@ -51,9 +51,12 @@ def render(figure: "Figure", path: Path) -> bytes:
 
     suffix = path.suffix.lower()
     dateless: dict[str, Any] = {"Date": None} if suffix == ".svg" else {}
+    ground: dict[str, Any] = {"facecolor": "white", "transparent": False}  # for pages with a dark ground
     room = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "privtally"}):  # the same figure gives the same bytes
-        figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=dateless)
+        figure.savefig(
+            room, format=suffix[1:], dpi=DOTS_AN_INCH, facecolor="white", transparent=False, metadata=dateless
+        )
     return room.getvalue()
 
 
