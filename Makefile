@@ -100,7 +100,7 @@ clean:
 accuracy: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --notes docs/notes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --notes docs/notes
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --notes docs/notes
 
 # Pictures of the pages for the guide; needs chromium.
 pictures: $(READY)

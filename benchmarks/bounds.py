@@ -121,7 +121,7 @@ def _generator(*names: object) -> np.random.Generator:
 
 
 def page(least: Sequence[Error], others: Sequence[Sequence[Error]]) -> str:
-    """The table of docs/notes/accuracy.md."""
+    """The table of docs/notes/bounds.md."""
     lines = [
         f"| people | ε | {' | '.join(MEASURED)} | least, pivot hidden | least / better of RS+FD and RS+RFD "
         "| ours / better | ours / least |",
@@ -157,7 +157,7 @@ def main() -> int:
     parser.add_argument("--outcomes", type=int, default=600, help="how often Phase I is drawn for the least error")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--notes", type=Path, help="docs/notes: rewrite the table of accuracy.md there")
+    parser.add_argument("--notes", type=Path, help="docs/notes: rewrite the table of bounds.md there")
     options = parser.parse_args()
     jobs = [(*point, options.outcomes, options.seed) for point in POINTS]
     least = _run("bounds", least_error, jobs, options.workers)
@@ -167,7 +167,7 @@ def main() -> int:
     table = page(least, rows)
     print(table)
     if options.notes is not None:
-        rewrite(options.notes / "accuracy.md", "benchmarks/bounds.py", table)
+        rewrite(options.notes / "bounds.md", "benchmarks/bounds.py", table)
     return 0
 
 

@@ -23,6 +23,7 @@ from privtally.cli import (
     database,
     documents,
     experiments,
+    initial,
     merging,
     privacy,
     results,
@@ -58,7 +59,7 @@ def _options(
     """Ask many questions, learn the totals, never the answers."""
 
 
-WHOLE = (whole.demo, whole.run)
+WHOLE = (whole.demo, initial.init, whole.run)
 STEPS = (
     documents.design,
     collect.privatise,
