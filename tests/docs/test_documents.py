@@ -12,6 +12,7 @@ import typer
 
 import privtally
 from privtally.cli.app import app
+from tests.cli.conftest import Program
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -21,22 +22,29 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
 
 
+def commands(page: Path) -> list[tuple[str, list[str]]]:
+    """The commands of a page, each with the lines of its output that the page shows; … stands for other lines."""
+    found: list[tuple[str, list[str]]] = []
+    for line in "".join(blocks(page, "console")).splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line != "…":
+            found[-1][1].append(line)
+    return found
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.name)
-def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run_in_order_and_print_what_it_shows(
+    page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    commands = [line[2:] for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
-    assert commands
-    for command in commands:
-        program, *rest = shlex.split(command)
+    monkeypatch.chdir(tmp_path)
+    run = Program(capsys, monkeypatch)
+    for command, shown in commands(page):
+        program, *words = shlex.split(command)
         assert program == "privtally"
-        done = subprocess.run(
-            [sys.executable, "-m", "privtally", *rest],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        printed = run(*words).out.splitlines()
+        assert [line for line in printed if line in shown] == shown, f"{command}\n{printed}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
