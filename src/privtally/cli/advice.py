@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from privtally.cli.auto import HALF_WIDTH, in_words, layout, number, percent, points
+from privtally.cli.auto import HALF_WIDTH, in_words, layout
 from privtally.cli.console import out, print_json, read_answers, write_picture
+from privtally.cli.numbers import number, percent, points
 from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, check_people
 from privtally.errors import CampaignError
 from privtally.names import MAX_PIVOT_GUESS

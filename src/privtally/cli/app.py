@@ -21,6 +21,7 @@ from privtally.cli import (
     campaigns,
     collect,
     database,
+    demonstration,
     documents,
     experiments,
     initial,
@@ -29,7 +30,7 @@ from privtally.cli import (
     results,
     serving,
     taking_part,
-    whole,
+    whole_job,
 )
 from privtally.cli.options import PhaseOptions
 from privtally.errors import PrivtallyError
@@ -59,7 +60,7 @@ def _options(
     """Ask many questions, learn the totals, never the answers."""
 
 
-WHOLE = (whole.demo, initial.init, whole.run)
+WHOLE = (demonstration.demo, initial.init, whole_job.run)
 STEPS = (
     documents.design,
     collect.privatise,

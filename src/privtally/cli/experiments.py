@@ -159,7 +159,8 @@ def compare(
 def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
     from rich.table import Column, Table
 
-    from privtally.cli.auto import HALF_WIDTH, layout, number
+    from privtally.cli.auto import HALF_WIDTH, layout
+    from privtally.cli.numbers import number
     from privtally.lab.advise import POINTS
     from privtally.lab.offers import Design
 

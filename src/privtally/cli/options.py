@@ -83,6 +83,14 @@ def within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None],
     return check
 
 
+TopOption = Annotated[
+    int | None,
+    Option(
+        metavar="N",
+        help="Only the N most frequent answers to each question, with intervals that hold together.",
+        callback=within(1, 65_536),
+    ),
+]
 PlotOption = Annotated[Path | None, Option(help="Also draw it to a .png or .svg file.")]
 RunsOption = Annotated[int, Option(help="How many times every campaign is simulated.", callback=within(1, 1_000_000))]
 SchemaOption = Annotated[Path, Option("--schema", "-s", help="A schema in .toml or .json.")]

@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from privtally.cli.console import beside, err, json_bytes, print_json
-from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, refuse_without_effect, within
+from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, TopOption, refuse_without_effect
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -26,14 +26,7 @@ def estimate(
         str | None, Option(metavar="A,B", help="The two-way table of two attributes, from reports that answer both.")
     ] = None,
     pairs: Annotated[bool, Option("--pairs", help="All two-way tables that the reports carry.")] = False,
-    top: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            help="Only the N most frequent answers to each question, with intervals that hold together.",
-            callback=within(1, 65_536),
-        ),
-    ] = None,
+    top: TopOption = None,
     by_round: Annotated[bool, Option("--by-round", help="Every round's frequencies, not only the last one's.")] = False,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from privtally.cli.answer_words import blocks, print_numbers, print_top, reach, source
+from privtally.cli.answer_words import blocks, print_numbers, print_top, rarer, reach, source
 from privtally.cli.table_words import MOST_ROWS, print_blocks, print_pair
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.top import TopEstimate
@@ -195,7 +195,7 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
                 row.append(f"{truth[name][code]:.1%}" if name in truth else "")
             table.add_row(*row)
         if len(found.labels) > MOST_ROWS:
-            table.add_row("", f"… and {len(found.labels) - MOST_ROWS:,} rarer ones")
+            table.add_row("", rarer(len(found.labels) - MOST_ROWS))
         table.add_section()
     console.print(table)
     print_numbers(estimate, console)
