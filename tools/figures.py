@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from privtally.cli.auto import number
+from privtally.cli.numbers import number
 from privtally.documents.plan import design
 from privtally.files import read_schema
 from privtally.lab.advise import POINTS, Adviser, recommend

@@ -16,6 +16,9 @@ MEDIAN, LONG = 20, 40
 NOT_YET = {"adult.md"}
 """Pages above the bar that wait to be rewritten; take a page out once it is below."""
 
+KINDS = ("tutorial", "guide", "explanation", "notes")
+"""The folders of pages that people read."""
+
 _NO_PROSE = re.compile(r"^```.*?^```|^(?: {4}|\t|#|\||!\[|<).*?$", flags=re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", flags=re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -72,5 +75,5 @@ def main(paths: list[Path]) -> int:
 
 if __name__ == "__main__":
     given = [Path(argument) for argument in sys.argv[1:]]
-    pages = [page for kind in ("guide", "explanation", "notes") for page in sorted((ROOT / "docs" / kind).glob("*.md"))]
+    pages = [page for kind in KINDS for page in sorted((ROOT / "docs" / kind).glob("*.md"))]
     sys.exit(main(given or [ROOT / "README.md", *pages]))

@@ -13,9 +13,12 @@ import typer
 import privtally
 from privtally.cli.app import app
 from tests.cli.conftest import Program
+from tests.docs.test_first_steps import FIRST_STEPS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = [page for page in PAGES if page not in FIRST_STEPS]
+"""Pages whose blocks of one language run without those of another."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -33,7 +36,7 @@ def commands(page: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "console")], ids=lambda page: page.name)
 def test_the_commands_of_a_page_run_in_order_and_print_what_it_shows(
     page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,7 +50,7 @@ def test_the_commands_of_a_page_run_in_order_and_print_what_it_shows(
         assert [line for line in printed if line in shown] == shown, f"{command}\n{printed}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")], ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "python"):
         done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)

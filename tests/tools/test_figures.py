@@ -3,10 +3,10 @@
 import re
 
 import pytest
+from tools.figures import FIGURES, SURVEYS, WITHIN, WITHIN_BUDGETS, alike, between, people_for_an_error
 
 from privtally.lab.advise import recommend
 from tools import ROOT
-from tools.figures import FIGURES, SURVEYS, WITHIN, WITHIN_BUDGETS, alike, between, people_for_an_error
 
 TABLES = [(file, name) for file, tables in FIGURES.items() for name in tables]
 
