@@ -114,7 +114,11 @@ def test_errors_can_be_read_from_the_picture(errors: tuple[float, float]) -> Non
     curves = {"spl": list(zip((0.5, 2.0), errors, strict=True))}
     axis = draw_advice(curves, curves, 1.0).axes[0]
     low, high = axis.get_ylim()
-    shown = [float(label.get_text()) for label in axis.get_yticklabels() if low <= label.get_position()[1] <= high]
+    shown = [
+        float(label.get_text().removeprefix("± "))
+        for label in axis.get_yticklabels()
+        if low <= label.get_position()[1] <= high
+    ]
     assert len(shown) >= 2
 
 

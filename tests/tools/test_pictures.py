@@ -36,7 +36,7 @@ def test_the_picture_of_errors_shows_what_advice_expects(errors: Errors) -> None
 def test_the_committed_picture_of_errors_is_what_the_tool_draws(
     errors: Errors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.pictures.expected_errors", lambda schema: errors)
+    monkeypatch.setattr("tools.pictures.expected_errors", lambda _: errors)
     main(tmp_path)
     assert differing(tmp_path / "error-by-people.png", IMAGES / "error-by-people.png") <= MOST_DIFFERING
 

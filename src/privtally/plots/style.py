@@ -30,6 +30,23 @@ MECHANISM_STYLES: Mapping[str, Mapping[str, Any]] = dict(
 )
 
 
+def luminance(colour: Sequence[float]) -> float:
+    """How light a colour of red, green and blue between 0 and 1 is (WCAG 2's relative luminance)."""
+    red, green, blue = (own / 12.92 if own <= 0.04045 else ((own + 0.055) / 1.055) ** 2.4 for own in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """WCAG 2's contrast ratio, from 1 to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def ink_on(ground: Sequence[float]) -> Literal["black", "white"]:
+    """The colour of letters that stand out from a ground."""
+    return "black" if contrast((0, 0, 0), ground) >= contrast((1, 1, 1), ground) else "white"
+
+
 def plain_axes(axes: "Axes", grid: Literal["both", "x"] = "both") -> None:
     """A light grid behind the data, and no frame at the top and on the right."""
     axes.grid(axis=grid, color=GRID, linewidth=0.6)
@@ -37,11 +54,13 @@ def plain_axes(axes: "Axes", grid: Literal["both", "x"] = "both") -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(figure: "Figure", axes: "Axes") -> None:
-    """What is drawn in these axes, named below the figure, in as many columns as it is wide."""
+def legend_below(figure: "Figure", axes: "Axes") -> float:
+    """What is drawn in these axes, named below the figure in as many columns as fit; how many inches tall it is."""
     handles, labels = axes.get_legend_handles_labels()
     for columns in range(min(len(labels), 6), 0, -1):
         legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
-        if columns == 1 or legend.get_window_extent().width < figure.bbox.width:
-            return
+        taken = legend.get_window_extent()
+        if columns == 1 or taken.width < figure.bbox.width:
+            break
         legend.remove()
+    return float(taken.height / figure.dpi)
