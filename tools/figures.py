@@ -38,10 +38,15 @@ WITHIN, WITHIN_BUDGETS = 5.0, (0.5, 1.0, 2.0)
 def what_a_budget_means() -> str:
     """For each ε how much surer a report can make anybody, and how often one question is sent truthfully."""
     rows = [
-        [f"{epsilon:g}", number(math.exp(epsilon)), *(times_in_100(truthful(epsilon, size)) for size in (2, 4))]
+        [
+            f"{epsilon:g}",
+            f"{number(math.exp(epsilon))} times surer",
+            *(f"{100 * truthful(epsilon, size):.0f}" for size in (2, 4)),
+        ]
         for epsilon in BUDGETS
     ]
-    return table(["ε", "at most … times surer", "yes or no: sent truthfully", "four answers: sent truthfully"], rows)
+    heads = ["a report makes anybody at most", "of 100 yes-or-no answers, as given", "of 100 answers out of four, as given"]
+    return table(["ε", *heads], rows)
 
 
 def error_by_budget() -> str:
@@ -59,7 +64,11 @@ def error_by_people() -> str:
     """The ± of the sample survey by people and budget, and what chance alone would give a sample of so many."""
     schema = read_schema(ROOT / "examples/survey.toml")
     rows = [
-        [f"{people:,}", *(points(schema, epsilon, people) for epsilon in BUDGETS), f"± {number(chance(people))}"]
+        [
+            f"{people:,}",
+            *(points(schema, epsilon, people) for epsilon in BUDGETS),
+            f"±\N{NO-BREAK SPACE}{number(chance(people))}",
+        ]
         for people in PEOPLE
     ]
     return table(["people", *(f"ε = {epsilon:g}" for epsilon in BUDGETS), "a survey without privacy"], rows)
@@ -94,7 +103,7 @@ def truthful(epsilon: float, size: int) -> float:
 
 def points(schema: Schema, epsilon: float, people: int) -> str:
     """The ± to expect of the recommended campaign, in percentage points."""
-    return f"± {number(recommend(schema, epsilon, people).points)}"
+    return f"±\N{NO-BREAK SPACE}{number(recommend(schema, epsilon, people).points)}"
 
 
 def chance(people: int) -> float:
@@ -117,11 +126,6 @@ def in_words(questions: int, answers: int) -> str:
 def used(questions: int, guess: float) -> str:
     """Whether a report says which question was really used."""
     return "the only one" if questions == 1 else "hidden" if guess < 1 else "named"
-
-
-def times_in_100(share: float) -> str:
-    """A share of reports."""
-    return f"{100 * share:.0f} times in 100"
 
 
 def between(name: str) -> re.Pattern[str]:

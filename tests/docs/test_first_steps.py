@@ -52,7 +52,7 @@ class Reader:
         elif language == "json":
             Path("me.json").write_text(text)
         elif language == "sh" and text.splitlines() != INSTALLING:
-            for line in text.splitlines():
+            for line in text.replace("\\\n", "").splitlines():
                 self.command(line.replace(USUAL_PORT, self.port).replace('"$LINK"', self.link))
 
     def command(self, line: str) -> None:
