@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privtally.cli.whole import demo
 from privtally.files import read_schema
 from privtally.lab.advise import recommend
 
@@ -16,6 +17,7 @@ from tools.pictures import BUDGETS, PEOPLE, SCHEMA, Errors, draw_errors, expecte
 
 from tests.plots.pixels import MOST_DIFFERING, differing
 
+MAKEFILE = Path(__file__).parents[2] / "Makefile"
 IMAGES = Path(__file__).parents[2] / "docs/images"
 
 
@@ -39,6 +41,15 @@ def test_the_committed_picture_of_errors_is_what_the_tool_draws(
     monkeypatch.setattr("tools.pictures.expected_errors", lambda _: errors)
     main(tmp_path)
     assert differing(tmp_path / "error-by-people.png", IMAGES / "error-by-people.png") <= MOST_DIFFERING
+
+
+@pytest.mark.parametrize(("seed", "same"), [(1, True), (2, False)])
+def test_the_committed_picture_of_the_demo_is_that_of_the_seed_in_the_makefile(
+    seed: int, same: bool, tmp_path: Path
+) -> None:
+    assert "privtally demo --seed 1 --plot docs/images/demo.png" in MAKEFILE.read_text()
+    demo(plot=tmp_path / "demo.png", seed=seed)
+    assert (differing(tmp_path / "demo.png", IMAGES / "demo.png") <= MOST_DIFFERING) == same
 
 
 @pytest.mark.parametrize("name", ["two-phases", "one-report", "where-answers-go"])
