@@ -93,7 +93,12 @@ TopOption = Annotated[
 ]
 PlotOption = Annotated[Path | None, Option(help="Also draw it to a .png or .svg file.")]
 RunsOption = Annotated[int, Option(help="How many times every campaign is simulated.", callback=within(1, 1_000_000))]
-SchemaOption = Annotated[Path, Option("--schema", "-s", help="A schema in .toml or .json.")]
+FoundSchemaOption = Annotated[
+    Path | None,
+    Option(
+        "--schema", "-s", help="A schema in .toml or .json; if not given, DATA.toml or schema.toml beside the data."
+    ),
+]
 SeedOption = Annotated[int, Option(help="The same seed gives the same numbers.")]
 ShareOption = Annotated[float, Option(help="The share of people who are asked in Phase I.")]
 check_people = within(1, 10**12)

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     data: options.DataArgument,
-    schema: Annotated[
-        Path | None,
-        Option(
-            "--schema", "-s", help="A schema in .toml or .json; DATA.toml or schema.toml beside the data if not given."
-        ),
-    ] = None,
+    schema: options.FoundSchemaOption = None,
     epsilon: options.EpsilonOption = 1.0,
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="DIR", help="A new directory for every document of the job.")
