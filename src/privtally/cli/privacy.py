@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from privtally.cli.console import beside, err, out, print_json
+from privtally.cli.numbers import share
 from privtally.cli.options import JsonFlag
 from privtally.errors import DocumentError
 
@@ -108,19 +109,19 @@ def _print_poisoning(poisoning: dict[str, Any], out: "Console") -> None:
         )
         return
     name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
-    line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "
+    line = f"If {100 * poisoning['share']:.0f} % of those who answer make up their reports together, they move "
     line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
     if worst["quiet_shift_points"] != worst["shift_points"]:
         quietly = _moved(worst["quiet_shift_points"])
         line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
-    line += f". That attack is hidden up to a share of {worst['hidden_below_share']:.1%}: honest people with other "
+    line += f". That attack is hidden up to a share of {share(worst['hidden_below_share'])}: honest people with other "
     line += "answers would leave the same counts of every attribute. A weaker one hides at any share."
     out.print(line)
 
 
 def _gained(with_report: float, without_report: float) -> str:
     """How often a guess is right with a report, beside how often it is without."""
-    found, known = f"{with_report:.1%}", f"{without_report:.1%}"
+    found, known = share(with_report), share(without_report)
     if found == known:
         return f"{found} of the time, as often as without the report"
     return f"{found} of the time instead of {known}"
