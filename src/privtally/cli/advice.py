@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from privtally.cli.auto import HALF_WIDTH, in_words, layout
 from privtally.cli.console import out, print_json, read_answers, write_picture
 from privtally.cli.numbers import number, percent, points, surer
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, check_people
+from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, SchemaArgument, check_people
 from privtally.errors import CampaignError
 from privtally.names import MAX_PIVOT_GUESS
 
@@ -23,17 +23,27 @@ USELESS = 50.0
 
 
 def advise(
-    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
-    people: Annotated[int, Option(help="How many people will be asked.", callback=check_people)] = 2_000,
+    schema: SchemaArgument,
+    people: Annotated[int, Option(metavar="N", help="How many people will be asked.", callback=check_people)] = 2_000,
     epsilon: EpsilonOption = 1.0,
-    pairs: Annotated[bool, Option("--pairs", help="Two-way tables are wanted: which answers go together.")] = False,
-    pilot: Annotated[Path | None, Option(help="Answers like those expected; a stated prior if not given.")] = None,
+    pairs: Annotated[
+        bool, Option("--pairs", help="Expect the error of two-way tables: which answers go together.")
+    ] = False,
+    pilot: Annotated[
+        Path | None,
+        Option(
+            metavar="DATA",
+            help="A file of answers like those expected; if not given, answers of all kinds are assumed.",
+        ),
+    ] = None,
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     within: Annotated[
-        float | None, Option(help="Say how many people, or which budget, ± so many percentage points take.")
+        float | None,
+        Option(metavar="POINTS", help="Also say how many people, or which budget, ± so many percentage points take."),
     ] = None,
     plot: Annotated[
-        Path | None, Option(help="Also draw ± against the budget, and against guesses of the question used.")
+        Path | None,
+        Option(metavar="FILE", help="Also draw ± against the budget and the guesses to a .png or .svg file."),
     ] = None,
     every: Annotated[bool, Option("--all", help="Also show what to expect of every other campaign.")] = False,
     json: JsonFlag = False,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from privtally.cli import options
+from privtally.cli.commands import complete_list
 from privtally.cli.console import announce, err, out, print_json, progress, read_answers, write_picture
 from privtally.errors import CampaignError, DocumentError, PrivtallyError
-from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, RULES_WITH_BOUND, MechanismName
+from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, METHODS, RULES_WITH_BOUND, MechanismName
 
 if TYPE_CHECKING:
     from privtally.lab.compare import Comparison
@@ -26,12 +27,14 @@ def reproduce(
         list[str] | None, Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none.")
     ] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
+        Path | None,
+        Option("--output", "-o", metavar="DIR", help="A directory for pictures, CSV files and results.json."),
     ] = None,
     runs: options.RunsOption = 100,
     seed: options.SeedOption = 1,
     data_dir: Annotated[
-        Path | None, Option(help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded.")
+        Path | None,
+        Option(metavar="DIR", help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded."),
     ] = None,
     as_written: Annotated[
         bool, Option("--as-written", help="Follow the paper's text where the published numbers do not.")
@@ -39,7 +42,7 @@ def reproduce(
     workers: options.WorkersOption = 0,
     json: options.JsonFlag = False,
 ) -> None:
-    """Run the paper's experiments and lay its published numbers beside ours."""
+    """Repeat the paper's experiments and lay its published numbers beside ours."""
     from privtally.lab.paper import reproduce as lab
     from privtally.lab.paper.datasets import data_directory
     from privtally.lab.paper.others import make_other
@@ -79,25 +82,40 @@ def reproduce(
 def compare(
     data: options.DataArgument,
     schema: options.FoundSchemaOption = None,
-    epsilon: Annotated[str, Option("--epsilon", "-e", help="One budget, or several separated by commas.")] = "1",
+    epsilon: Annotated[
+        str, Option("--epsilon", "-e", metavar="NUMBERS", help="One budget, or several separated by commas.")
+    ] = "1",
     phase1_share: options.ShareOption = 0.1,
     people: Annotated[
         int | None,
-        Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_people),
+        Option(
+            metavar="N", help="Ask so many people, drawn from the data with replacement.", callback=options.check_people
+        ),
     ] = None,
     groups: Annotated[
         str | None,
-        Option(metavar="A,B;C,D", help="Compare in these groups as well; auto chooses them for each mechanism."),
+        Option(
+            metavar="A,B;C,D",
+            help="Compare in these groups of questions as well; auto chooses them for each mechanism.",
+        ),
     ] = None,
     pivots: Annotated[
-        int, Option(help="Compare smp with so many questions a report as well.", callback=options.within(1, 3))
+        int,
+        Option(metavar="N", help="Compare smp with so many questions a report as well.", callback=options.within(1, 3)),
     ] = 1,
     max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
     runs: options.RunsOption = 200,
     mechanisms: Annotated[
-        str | None, Option(help="Mechanisms, separated by commas; all that fit if not given.")
+        str | None,
+        Option(
+            metavar="NAMES",
+            help="Mechanisms, separated by commas; all that fit if not given.",
+            autocompletion=complete_list(MECHANISMS),
+        ),
     ] = None,
-    methods: Annotated[str | None, Option(help=METHODS_HELP)] = None,
+    methods: Annotated[
+        str | None, Option(metavar="NAMES", help=METHODS_HELP, autocompletion=complete_list(METHODS))
+    ] = None,
     seed: options.SeedOption = 1,
     workers: options.WorkersOption = 0,
     plot: options.PlotOption = None,

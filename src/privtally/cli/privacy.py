@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 def audit(
     plans: Annotated[list[Path], Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")],
     frequencies: Annotated[
-        Path | None, Option(help="An estimate: what an observer knows; if not given, what the plan says, or nothing.")
+        Path | None,
+        Option(
+            metavar="FILE", help="An estimate that the observer knows; if not given, what the plan says, or nothing."
+        ),
     ] = None,
-    certificate: Annotated[Path | None, Option(help="Also write a certificate of the one plan to this file.")] = None,
+    certificate: Annotated[
+        Path | None, Option(metavar="FILE", help="Also write a certificate of one plan here.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say exactly what a report gives away."""
+    """Say exactly what a report gives away about the person who sent it."""
     from privtally.documents.estimate import load_estimate
     from privtally.files import MOST_TABLE_BYTES, check_output, read, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
@@ -56,7 +61,7 @@ def verify(
     plan: Annotated[Path, Argument(metavar="PLAN", help="A plan.")],
     certificate: Annotated[Path, Argument(metavar="CERTIFICATE", help="Its certificate.")],
 ) -> None:
-    """Check a certificate against its plan, by other code than made it; exit code 2 if it is not true."""
+    """Check a certificate against its plan, with other code than made it."""
     from privtally.exact import wire
     from privtally.files import naming, read_bytes
     from privtally.privacy.verify import verify
