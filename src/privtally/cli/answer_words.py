@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from privtally.cli.numbers import points
+from privtally.cli.numbers import points, share
 from privtally.collector.top import TopEstimate, TopLabels
 from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Estimate, Frequencies, Located
 
@@ -34,7 +34,7 @@ def print_numbers(estimate: Estimate, console: Console) -> None:
         answered = "" if attribute.answered is msgspec.UNSET else " (of those who answered)"
         table.add_row(Text(name + answered), "mean", *_cells(attribute.mean))
         for quantile in attribute.quantiles:
-            what = QUANTILES.get(quantile.share, f"{quantile.share:.0%} is below")
+            what = QUANTILES.get(quantile.share, f"{100 * quantile.share:.0f} % is below")
             table.add_row("", what, *_cells(quantile))
         table.add_section()
     if table.row_count:
@@ -59,7 +59,7 @@ def print_top(top: TopEstimate, console: Console) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for name, attribute in top.attributes.items():
         for place, label in enumerate(attribute.labels):
-            frequency = f"{attribute.frequencies[place]:.1%}"
+            frequency = share(attribute.frequencies[place])
             table.add_row(Text(name if place == 0 else ""), Text(label), frequency, reach(attribute, place))
         if len(attribute.labels) < attribute.of:
             table.add_row("", rarer(attribute.of - len(attribute.labels)))
@@ -96,8 +96,8 @@ def _worth(estimate: Estimate | TopEstimate) -> str:
 
 
 def reach(attribute: Frequencies | TopLabels, code: int) -> str:
-    """The 95 % interval of a frequency, or the standard error where there is none."""
+    """The 95 % interval of a frequency, or one standard error where there is none."""
     if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
-        return f"{attribute.standard_errors[code]:.1%}"
+        return f"± {100 * attribute.standard_errors[code]:.1f} points"
     low, high = 100 * attribute.low[code], 100 * attribute.high[code]
     return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"

@@ -20,15 +20,15 @@ def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
     method: MethodOption = "pooled",
-    people: Annotated[int, Option(min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
-    plot: Annotated[Path, Option(help="Where the picture goes.")] = Path("privtally-demo.png"),
-    seed: Annotated[int | None, Option(help="Repeat the same simulation.")] = None,
+    people: Annotated[int, Option(metavar="N", min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
+    plot: Annotated[Path, Option(metavar="FILE", help="Where the picture goes.")] = Path("privtally-demo.png"),
+    seed: Annotated[int | None, Option(metavar="N", help="Repeat the same simulation.")] = None,
     store: Annotated[
         str | None,
-        Option(metavar="sqlite:///FILE", help="Let them answer over HTTP, to a service that keeps all of it here."),
+        Option(metavar="sqlite:///FILE", help="Let them answer over HTTP, to a service that keeps everything here."),
     ] = None,
 ) -> None:
-    """See it work: simulated people, a survey of four questions, both phases, truth against estimate."""
+    """See it work: simulated people answer four questions, and estimates stand beside the truth."""
     from privtally.cli import words
     from privtally.cli.numbers import surer
     from privtally.exact.source import Stream

@@ -18,6 +18,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def share(value: float) -> str:
+    """An estimated share, or how often something happens."""
+    return f"{100 * value:.1f} %"
+
+
 def surer(epsilon: float) -> str:
     """What a budget means, in one sentence."""
     times = exp(epsilon)

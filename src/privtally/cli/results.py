@@ -23,18 +23,23 @@ def estimate(
     phase: PhaseOption,
     method: MethodOption = "pooled",
     pair: Annotated[
-        str | None, Option(metavar="A,B", help="The two-way table of two attributes, from reports that answer both.")
+        str | None, Option(metavar="A,B", help="The two-way table of two questions, from reports that answer both.")
     ] = None,
     pairs: Annotated[bool, Option("--pairs", help="All two-way tables that the reports carry.")] = False,
     top: TopOption = None,
-    by_round: Annotated[bool, Option("--by-round", help="Every round's frequencies, not only the last one's.")] = False,
+    by_round: Annotated[
+        bool,
+        Option(
+            "--by-round", help="Where a survey was asked again (refresh): the shares of every time, not only the last."
+        ),
+    ] = False,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Also write it to a .csv or .json file.")
     ] = None,
     plot: PlotOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Estimate how frequent every answer is."""
+    """Estimate the share of every answer from plans and counts."""
     from privtally.cli import words
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 def run(
     context: typer.Context,
     data: options.DataArgument,
-    schema: Annotated[
-        Path | None,
-        Option(
-            "--schema", "-s", help="A schema in .toml or .json; DATA.toml or schema.toml beside the data if not given."
-        ),
-    ] = None,
+    schema: options.FoundSchemaOption = None,
     epsilon: options.EpsilonOption = 1.0,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="DIR", help="A new directory for every document of the job.")
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Also keep plans, private reports, counts and estimate in this new directory.",
+        ),
     ] = None,
     plot: options.PlotOption = None,
     top: options.TopOption = None,
@@ -44,7 +45,7 @@ def run(
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Do the whole job on a file of answers: make them private, count them and estimate all shares."""
+    """Make the answers in a file private, count them and estimate the share of every answer."""
     from privtally.cli import words
     from privtally.cli.auto import recommended
     from privtally.cli.numbers import surer
