@@ -45,8 +45,8 @@ def what_a_budget_means() -> str:
         ]
         for epsilon in BUDGETS
     ]
-    heads = ["a report makes anybody at most", "of 100 yes-or-no answers, as given", "of 100 answers out of four, as given"]
-    return table(["ε", *heads], rows)
+    sent = [f"of 100 answers {kind}, sent as given" for kind in ("yes or no", "out of four")]
+    return table(["ε", "a report makes anybody at most", *sent], rows)
 
 
 def error_by_budget() -> str:
