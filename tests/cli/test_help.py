@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from privtally.cli.app import PANELS, app
 from privtally.cli.examples import EXAMPLES, PATTERNS
 from tests.cli.conftest import Program
 
+ROOT = Path(__file__).parents[2]
 PROGRAM: Any = typer.main.get_command(app)
 COMMANDS = {
     f"{group} {name}".strip(): command
@@ -44,7 +46,9 @@ def test_commands_are_listed_by_what_they_are_for(program: Program, monkeypatch:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_one_sentence_and_an_example(command: str) -> None:
     own = COMMANDS[command]
-    assert re.fullmatch(r"[A-Z][^.]*\.", own.help)
+    first, *others = own.help.split("\n\n")
+    assert re.fullmatch(r"[A-Z][^.]*\.", first)
+    assert all(len(sentence.split()) <= 35 for other in others for sentence in other.split(". "))
     assert [line for line in own.epilog.split("\n\n") if line.startswith(f"privtally {command}")]
 
 
@@ -131,3 +135,9 @@ def test_bash_itself_completes(monkeypatch: pytest.MonkeyPatch, program: Program
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["refresh", "reproduce"]
+
+
+def test_every_example_runs_after_those_before_it(program: Program, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for line in (line for lines in EXAMPLES.values() for line in lines):
+        program(*shlex.split(line)[1:])

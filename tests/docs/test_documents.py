@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 import privtally
-from privtally.cli.app import app
 from tests.cli.conftest import Program
 from tests.docs.test_first_steps import FIRST_STEPS
 
@@ -62,17 +60,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_every_command_and_option_is_documented() -> None:
-    text = (ROOT / "docs/reference/commands.md").read_text()
-    sections = {section.split()[1]: section for section in text.split("\n## ")[1:]}
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert set(sections) == set(commands)
-    for name, command in commands.items():
-        for option in (option for parameter in command.params for option in parameter.opts if option.startswith("--")):
-            if option != "--help":
-                assert f"`{option}" in sections[name], f"{option} of {name} is not documented"
 
 
 def test_every_public_name_can_be_imported() -> None:

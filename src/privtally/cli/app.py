@@ -32,7 +32,7 @@ from privtally.cli import (
     taking_part,
     whole_job,
 )
-from privtally.cli.commands import Command, Group
+from privtally.cli.commands import Command, Group, reflowed
 from privtally.cli.examples import epilog
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
@@ -89,7 +89,8 @@ PANELS = {
 }
 for panel, commands in PANELS.items():
     for command in commands:
-        app.command(cls=Command, rich_help_panel=panel, epilog=epilog(command.__name__))(command)
+        shown: Any = {"help": reflowed(command.__doc__), "epilog": epilog(command.__name__)}
+        app.command(cls=Command, rich_help_panel=panel, **shown)(command)
 
 for name, group in (("campaign", campaigns.app), ("db", database.app)):
     app.add_typer(group, name=name, rich_help_panel="Service")

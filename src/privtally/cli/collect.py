@@ -33,7 +33,12 @@ def privatise(
     master: MasterOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Turn every row of answers into a private report, in an order that says nothing about the rows."""
+    """Turn every row of answers into a private report, in an order that says nothing about the rows.
+
+    What a file holds is told by its name: .csv, .ndjson or .jsonl (each also .gz or .zst), or .parquet. Columns that
+    the schema does not name are ignored. Rows that do not fit the schema refuse everything; the first ten are named by
+    line and question, and no answer is ever quoted.
+    """
     if engine == "spark":
         if workers:
             raise EngineError("--workers has no effect with --engine spark, which has its own; leave it out")
@@ -97,7 +102,14 @@ def tally(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Count the private reports to a plan, each report once."""
+    """Count the private reports to a plan, each report once.
+
+    Reports that do not count are set aside, and how many is said by reason. Wrong_plan: the report answers another
+    plan. Invalid_report: this plan cannot give it. Id_conflict: its id came with different codes.
+
+    --state makes counting day by day cheap: the counts are those of all files so far, and ids are compared across days.
+    A counted file must stay as it was.
+    """
     from privtally.files import check_output, read_plan, write_bytes
     from privtally.tables.engines import EngineChoice
     from privtally.tables.paths import every_file

@@ -1,6 +1,7 @@
 """How commands parse and show themselves."""
 
 from collections.abc import Sequence
+from inspect import cleandoc
 from itertools import islice
 from typing import Any
 
@@ -17,6 +18,11 @@ def _without_types(parameters: Sequence[Any]) -> list[Any]:
         elif parameter.param_type_name == "argument":
             parameter.display_type_rich = lambda ctx: None  # noqa: ARG005  # typer's name for it
     return list(parameters)
+
+
+def reflowed(text: str | None) -> str:
+    """A docstring with each paragraph in one line, for the terminal to wrap."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(text or "").split("\n\n"))
 
 
 class Command(TyperCommand):

@@ -28,7 +28,11 @@ def demo(
         Option(metavar="sqlite:///FILE", help="Let them answer over HTTP, to a service that keeps everything here."),
     ] = None,
 ) -> None:
-    """See it work: simulated people answer four questions, and estimates stand beside the truth."""
+    """See it work: simulated people answer four questions, and estimates stand beside the truth.
+
+    With --store a service keeps what they sent; privtally serve --new-token --store with the same address shows it in a
+    browser. That needs the extra serve.
+    """
     from privtally.cli import words
     from privtally.cli.numbers import surer
     from privtally.exact.source import Stream

@@ -45,7 +45,12 @@ def design(
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Write the plan of the first round: the rules by which answers become private."""
+    """Write the plan of the first round: the rules by which answers become private.
+
+    With --mechanism auto say with --people how many people will be asked in all; the choice is that of advise. Corr-rr
+    needs questions with the same answers, an alignment in the schema, or answers with an order. It has groups from the
+    second round on, like rs-rfd and cond-rr.
+    """
     from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
@@ -93,7 +98,12 @@ def learn(
     pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Write the plan of the second round, learned from what the first one counted."""
+    """Write the plan of the second round, learned from what the first one counted.
+
+    Only rs-rfd, corr-rr and cond-rr learn. The plan keeps to --max-pivot-guess with the rule robust; the rules
+    proposition and published have no bound. Cond-rr answers fewer questions a report than --pivots says where the
+    reports so far cannot support more, and says so.
+    """
     from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
     from privtally.collector.learn import check_learns, compare_groups, learn
     from privtally.files import check_output, read_history

@@ -41,7 +41,11 @@ def init(
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace FILE.toml if it is there already.")] = False,
 ) -> None:
-    """Write a schema: which questions are asked, and which answers each of them allows."""
+    """Write a schema: which questions are asked, and which answers each of them allows.
+
+    It asks on the terminal, question by question; --question answers beforehand, and for columns that --from-csv names.
+    Answers are declared, never read off the data.
+    """
     from privtally.cli import question_text
     from privtally.exact.wire import normal
     from privtally.files import STANDARD, write_bytes

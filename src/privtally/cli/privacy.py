@@ -27,7 +27,11 @@ def audit(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say exactly what a report gives away about the person who sent it."""
+    """Say exactly what a report gives away about the person who sent it.
+
+    The figures follow from the integer weights that draw reports, not from formulas. Several plans are those that one
+    person answers: their budgets add up. Plans too large to enumerate get a bound, which is called so.
+    """
     from privtally.documents.estimate import load_estimate
     from privtally.files import MOST_TABLE_BYTES, check_output, read, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
@@ -61,7 +65,10 @@ def verify(
     plan: Annotated[Path, Argument(metavar="PLAN", help="A plan.")],
     certificate: Annotated[Path, Argument(metavar="CERTIFICATE", help="Its certificate.")],
 ) -> None:
-    """Check a certificate against its plan, with other code than made it."""
+    """Check a certificate against its plan, with other code than made it.
+
+    A certificate that is not true ends with exit code 2 and the reason.
+    """
     from privtally.exact import wire
     from privtally.files import naming, read_bytes
     from privtally.privacy.verify import verify

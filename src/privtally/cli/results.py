@@ -39,7 +39,12 @@ def estimate(
     plot: PlotOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Estimate the share of every answer from plans and counts."""
+    """Estimate the share of every answer from plans and counts.
+
+    Intervals are 1.96 standard errors to each side, cut off at 0 and 100 %. Those of --top hold for all answers to a
+    question at once. --pair and --pairs need reports that answer two questions: those of a first round, of spl, or with
+    several questions a report.
+    """
     from privtally.cli import words
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs

@@ -34,7 +34,12 @@ def serve(
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Run surveys in a browser: serve their pages, collect reports and show results, until interrupted."""
+    """Run surveys in a browser: serve their pages, collect reports and show results, until interrupted.
+
+    The first start shows the administrator's token, once. Standard error has one JSON object a line, and only if
+    something is wrong; no line has an address, a token or what somebody sent. Put a server that speaks TLS in front of
+    it. It needs the extra serve.
+    """
     with needing_the_extra():
         from privtally.cli.live_advice import live_advice
         from privtally.service.pages import Setup

@@ -28,7 +28,12 @@ def submit(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Answer a survey: your answers become private on this machine, and only the report is sent."""
+    """Answer a survey: your answers become private on this machine, and only the report is sent.
+
+    The report is kept in the ledger before it is sent. While the collector does not answer, the same report is sent
+    again, 8 times at most; run the command again later to go on. Other users of this machine see options: give a token
+    as PRIVTALLY_TOKEN. A budget above --most-epsilon is refused.
+    """
     from privtally.errors import RecordError
     from privtally.exact import wire
     from privtally.files import read_bytes

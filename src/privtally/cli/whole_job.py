@@ -45,7 +45,11 @@ def run(
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Make the answers in a file private, count them and estimate the share of every answer."""
+    """Make the answers in a file private, count them and estimate the share of every answer.
+
+    Where the mechanism learns, a random share of the rows is the first round and all others are the second. Without
+    --output no file is written.
+    """
     from privtally.cli import words
     from privtally.cli.auto import recommended
     from privtally.cli.numbers import surer
