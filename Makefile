@@ -102,6 +102,8 @@ accuracy: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --notes docs/notes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --notes docs/notes
 
-# Pictures of the pages for the guide; needs chromium.
+# Every picture of the documentation that a program makes; those of the pages need chromium. A seed is for simulated people only.
 pictures: $(READY)
+	$(BIN)/privtally demo --seed 1 --plot docs/images/demo.png
+	$(BIN)/python -m tools.pictures docs/images
 	$(BIN)/python -m tests.service.pages.pictures docs/images

@@ -120,8 +120,11 @@ def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path
 
 def test_a_comparison_is_shown_and_drawn(program: Program, schema: Path, data: Path) -> None:
     words = ("compare", data, "-s", schema, "-e", "0.5,3", "--runs", 2, "--mechanisms", "spl,rs-fd", "--workers", 1)
-    shown = program(*words, "--plot", "c.png").out
-    assert shown.count("rs-fd") == 2 * 5
+    shown, every = program(*words, "--plot", "c.png").out, program(*words, "--all").out
+    assert shown.count("│ rs-fd") == 2
+    assert every.count("│ rs-fd") == 2 * 5
+    best = program(*words, "--json").json()[0]
+    assert shown.startswith(f"Best at ε = 0.5: {best['mechanism']} with method {best['method']}, ")
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 

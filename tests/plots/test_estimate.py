@@ -12,11 +12,12 @@ from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencie
 
 pytest.importorskip("matplotlib")
 
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.image import imread
 
-from privtally.plots.estimate import DOTS_AN_INCH, FOOT, _grid, check_picture_path, draw, render
+from privtally.plots.estimate import DOTS_AN_INCH, MOST_INCHES, check_picture_path, draw, render
 
 
 def estimate_of(
@@ -63,24 +64,16 @@ def test_a_biased_estimate_shows_its_standard_errors_and_no_interval() -> None:
     assert not any("95" in label for label in panel.get_legend_handles_labels()[1])
 
 
-@pytest.mark.parametrize("attributes", [1, 2, 3, 78, 79, 117, 300, 10_000])
-@pytest.mark.parametrize("labels", [2, 5, 40, 60_000])
-def test_a_grid_has_as_many_panels_as_fit(attributes: int, labels: int) -> None:
-    columns, rows, height = _grid([2] * (attributes - 1) + [labels])
-    assert (rows * height + FOOT) * DOTS_AN_INCH <= 12_000
-    assert rows * columns >= min(attributes, 12)
-    assert (rows - 1) * columns < attributes
-
-
-@pytest.mark.parametrize(("attributes", "labels"), [(1, 2), (5, 2), (13, 40)])
-def test_a_picture_is_never_taller_than_can_be_looked_at(attributes: int, labels: int) -> None:
-    one = ([1 / labels] * labels, [0.01] * labels)
-    figure = draw(estimate_of({f"q{own}": one for own in range(attributes)}))
-    assert figure.get_figheight() * 150 <= 12_000
-    drawn = sum(bool(panel.has_data()) for panel in figure.axes)
-    title = figure.get_suptitle()
-    assert drawn == attributes or f"{drawn} of {attributes}" in title
-    assert (drawn < attributes) == (attributes == 13)
+@pytest.mark.parametrize(("attributes", "drawn"), [(1, 1), (4, 4), (9, 6)])
+def test_a_picture_is_never_taller_than_can_be_looked_at(
+    attributes: int, drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MOST_INCHES * DOTS_AN_INCH <= 12_000
+    monkeypatch.setattr("privtally.plots.estimate.MOST_INCHES", 8.0)
+    figure = draw(estimate_of({f"q{own}": ([0.2] * 5, [0.01] * 5) for own in range(attributes)}))
+    assert figure.get_figheight() <= 8
+    assert sum(bool(panel.has_data()) for panel in figure.axes) == drawn
+    assert (f"the first {drawn} of {attributes}" in figure.get_suptitle()) == (drawn < attributes)
 
 
 def test_suffixes_in_capitals_are_known() -> None:
@@ -113,4 +106,20 @@ def test_the_most_frequent_labels_are_drawn_alone_with_their_own_intervals() -> 
     found = chosen.attributes["q"]
     for bar, low, high in zip(bars(panel), found.low, found.high, strict=True):
         assert bar == pytest.approx((100 * low, 100 * high))
-    assert "3 of 5" in panel.get_title(loc="left")
+    assert [note.get_text() for note in panel.texts] == ["… and 2 others"]
+
+
+def test_top_draws_the_most_frequent_labels_and_counts_the_others() -> None:
+    estimate = estimate_of({"many": ([0.01] * 30 + [0.4, 0.3], [0.01] * 32), "few": ([0.5, 0.5], [0.01] * 2)})
+    many, few = draw(estimate, top=3).axes
+    assert [label.get_text() for label in many.get_yticklabels()] == ["a0", "a30", "a31"]
+    assert [note.get_text() for note in many.texts] == ["… and 29 others"]
+    assert (len(bars(few)), list(few.texts)) == (2, [])
+
+
+def test_a_picture_has_a_white_ground_whatever_style_is_chosen() -> None:
+    with style.context("dark_background"):
+        figure = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}))
+        picture = imread(io.BytesIO(render(figure, Path("x.png"))), "png")
+    assert (picture[0, 0] == 1).all()
+    assert picture[..., :3].min() < 0.1  # its letters

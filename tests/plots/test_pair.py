@@ -8,8 +8,11 @@ import pytest
 from privtally.collector.pairs import PairEstimate
 from privtally.plots.estimate import render
 from privtally.plots.pair import draw
+from privtally.plots.style import contrast
 
 pytest.importorskip("matplotlib")
+
+from matplotlib.colors import to_rgb
 
 
 def table(first: int, second: int, *, noisy: bool = False) -> PairEstimate:
@@ -26,15 +29,15 @@ def test_every_cell_has_its_number() -> None:
     percent = 100 * np.array(table(2, 3).frequencies)
     assert np.asarray(image.get_array()) == pytest.approx(percent)
     written = [text.get_text().split("\n")[0] for text in panel.texts]
-    assert written == [f"{value:.1f}" for value in percent.ravel()]
+    assert written == [f"{value:.1f} %" for value in percent.ravel()]
     assert [text.get_text() for text in panel.get_yticklabels()] == ["a$0", "a$1"]
     assert (panel.get_ylabel(), panel.get_xlabel()) == ("first", "second")
     assert render(figure, Path("x.svg")).startswith(b"<?xml")
 
 
 def test_a_table_that_says_little_says_so_in_its_picture() -> None:
-    assert "\n" not in draw(table(2, 2)).get_suptitle()
-    assert "\n" in draw(table(2, 2, noisy=True)).get_suptitle()
+    assert "as large as" not in draw(table(2, 2)).get_suptitle()
+    assert "as large as" in draw(table(2, 2, noisy=True)).get_suptitle().replace("\n", " ")
 
 
 def test_of_very_many_labels_the_most_frequent_are_drawn() -> None:
@@ -43,3 +46,13 @@ def test_of_very_many_labels_the_most_frequent_are_drawn() -> None:
     assert np.asarray(image.get_array()).shape == (40, 3)
     assert not figure.axes[0].texts
     assert max(figure.get_size_inches()) < 30
+    largest = 100 * np.array(table(500, 3).standard_errors).max()
+    assert f"± {largest:.1f}" in figure.get_suptitle()  # cells without numbers
+    assert "460 others" in figure.axes[0].get_ylabel()
+
+
+def test_numbers_stand_out_from_their_cells() -> None:
+    panel = draw(table(3, 3)).axes[0]
+    (image,) = panel.images
+    for text, value in zip(panel.texts, np.asarray(image.get_array()).ravel(), strict=True):
+        assert contrast(to_rgb(text.get_color()), list(image.to_rgba(value))[:3]) > 4.5

@@ -33,7 +33,7 @@ def test_a_line_and_a_band_for_each_label() -> None:
     assert heights.min() == pytest.approx(50 - 1.96 * 2, abs=0.01)
     assert heights.max() == pytest.approx(60 + 1.96 * 2, abs=0.01)
     assert len(two.get_lines()) == MOST_LINES
-    assert "6 of 10" in two.get_title(loc="left")
+    assert "4 others" in two.get_title(loc="left")
 
 
 def test_biased_estimates_have_bands_of_standard_errors() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from privtally.plots.style import MECHANISM_STYLES, legend_below, plain_axes
+from privtally.plots.text import drawing, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,21 +18,27 @@ def draw_advice(by_budget: Curves, by_secrecy: Curves, epsilon: float) -> "Figur
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    for axes, curves in ((left, by_budget), (right, by_secrecy)):
-        for name, points in curves.items():
-            axes.plot(*zip(*points, strict=True), label=name, markersize=5, **MECHANISM_STYLES[name])
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter("{x:g}")
-        plain_axes(axes)
-    left.set_xscale("log")
-    budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
-    left.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
-    left.xaxis.set_minor_locator(NullLocator())
-    left.set(xlabel="privacy budget ε", ylabel="expect ± percentage points")
-    right.set(xlabel=f"how often the question used may be guessed, at ε = {epsilon:g}", xlim=(0, 1.05))
-    legend_below(figure, left)
+    with drawing(()):
+        figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        by_guess = {name: [(100 * guess, points) for guess, points in own] for name, own in by_secrecy.items()}
+        for axes, curves in ((left, by_budget), (right, by_guess)):
+            for place, (name, points) in enumerate(curves.items()):
+                # Smaller and smaller, so that equal errors do not hide each other.
+                axes.plot(*zip(*points, strict=True), label=name, markersize=9 - place, **MECHANISM_STYLES[name])
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.yaxis.set_major_formatter("± {x:g}")
+            plain_axes(axes)
+        left.set_xscale("log")
+        budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
+        left.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
+        left.xaxis.set_minor_locator(NullLocator())
+        left.set(xlabel="privacy budget ε", ylabel="percentage points to expect")
+        right.xaxis.set_major_formatter("{x:g} %")
+        guessed = "how often somebody may guess which question was really used"
+        right.set(xlabel=wrapped(f"{guessed}, at ε = {epsilon:g}", 2.9), xlim=(0, 105))
+        legend_below(figure, left)
+        figure.draw_without_rendering()
     return figure

@@ -13,19 +13,30 @@ from privtally.collector.top import TopEstimate, TopLabels
 from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies
 from privtally.errors import DocumentError
 from privtally.exact.arrays import Floats
-from privtally.plots.style import legend_below, plain_axes
+from privtally.plots.panels import (
+    ALONE_WIDTH,
+    MARGIN,
+    PANEL_WIDTH,
+    TITLE_LINE,
+    Panel,
+    columns_for,
+    panel,
+    place,
+    rows_of,
+)
+from privtally.plots.panels import BAR as BAR_HEIGHT
+from privtally.plots.style import BAR, BLACK, BLUE, MUTED, TRUTH, VERMILION, legend_below, plain_axes
+from privtally.plots.text import LINE, drawing, no_boxes_named, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ESTIMATE_COLOUR, ANSWERED_COLOUR = "#1f5a8a", "#a8501a"
 SUFFIXES = (".png", ".svg")
 MOST_LABELS = 40
 """More labels than this in one attribute cannot be told apart in a picture; the most frequent ones are drawn."""
 DOTS_AN_INCH = 150
-MOST_INCHES, FOOT = 80.0, 0.9
-"""A picture is at most 12,000 pixels tall; its title and legend take FOOT of it."""
-MOST_COLUMNS, PANEL_WIDTH = 3, 5.0
+MOST_INCHES, FRAME = 80.0, 2.5
+"""A picture is at most 12,000 pixels tall; its title and legend take less than FRAME of it."""
 
 HOW_TO_INSTALL = "pictures need matplotlib; install it with: pip install 'privtally[plot]'"
 
@@ -51,37 +62,51 @@ def render(figure: "Figure", path: Path) -> bytes:
 
     suffix = path.suffix.lower()
     dateless: dict[str, Any] = {"Date": None} if suffix == ".svg" else {}
+    ground: dict[str, Any] = {"facecolor": "white", "transparent": False}  # for pages with a dark ground
     room = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "privtally"}):  # the same figure gives the same bytes
-        figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=dateless)
+    with no_boxes_named(), mpl.rc_context({"svg.hashsalt": "privtally"}):  # the same figure gives the same bytes
+        figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=dateless, **ground)
     return room.getvalue()
 
 
-def draw(estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] | None = None) -> "Figure":
-    """One panel for each attribute: the frequency of each label with its 95 % interval, and the truth if known."""
-    import matplotlib as mpl
+def draw(
+    estimate: Estimate | TopEstimate, truth: Mapping[str, Sequence[float]] | None = None, *, top: int = MOST_LABELS
+) -> "Figure":
+    """One panel for each attribute: the frequency of each label with its 95 % interval, and the truth if known.
 
+    Of more labels than `top` the most frequent ones are drawn, and the panel says how many others there are.
+    """
     from privtally.plots.shown import ShownFigure
 
-    with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}):
-        names = list(estimate.attributes)
-        columns, rows, height = _grid([len(attribute.labels) for attribute in estimate.attributes.values()])
-        drawn = names[: rows * columns]
-        figure = ShownFigure(figsize=(PANEL_WIDTH * columns, rows * height + FOOT), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for panel, name in zip(panels, drawn, strict=False):
-            _draw_attribute(panel, estimate.attributes[name], name, None if truth is None else truth[name])
-        starts, ends = zip(*(panel.get_xlim() for panel in panels[: len(drawn)]), strict=True)
-        for panel in panels:
-            panel.set_xlim(min(starts), max(ends))  # sharex takes time that grows with the square of the panels
-        for panel in panels[len(drawn) :]:
-            panel.set_axis_off()
-        legend_below(figure, max(panels[: len(drawn)], key=lambda panel: len(panel.get_legend_handles_labels()[1])))
-        left_out = "" if len(drawn) == len(names) else f"\nthe first {len(drawn)} of {len(names)} attributes"
-        figure.suptitle(headline(estimate) + left_out, fontsize=11)
-        # Text is laid out once, while the fonts above are in force.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    names = list(estimate.attributes)
+    attributes: list[AttributeEstimate | TopLabels] = [estimate.attributes[name] for name in names]
+    orders = [most_frequent(own.frequencies, top) for own in attributes]
+    room = ALONE_WIDTH if len(names) == 1 else PANEL_WIDTH
+    with drawing(
+        [*names, *(own.labels[code] for own, order in zip(attributes, orders, strict=True) for code in order)]
+    ):
+        panels = [
+            panel(name, [own.labels[code] for code in order], _size(own) - len(order), room)
+            for name, own, order in zip(names, attributes, orders, strict=True)
+        ]
+        most = MOST_INCHES - FRAME
+        columns = columns_for([own.height for own in panels], most)
+        rows = rows_of([own.height for own in panels], columns, most)
+        drawn = len(rows) * columns
+        figure = ShownFigure(figsize=(room * columns, 1.0))
+        axes = [figure.add_axes((0, 0, 1, 1)) for _ in panels[:drawn]]
+        for own, texts, attribute, name, order in zip(axes, panels, attributes, names, orders, strict=False):
+            _draw_attribute(own, attribute, order, texts, None if truth is None else truth[name])
+        starts, ends = zip(*(own.get_xlim() for own in axes), strict=True)
+        for own in axes:
+            own.set_xlim(min(starts), max(ends))  # sharex takes time that grows with the square of the panels
+        left_out = "" if drawn >= len(names) else f"\nthe first {drawn} of {len(names)} questions"
+        title = wrapped(headline(estimate), room * columns - 2 * MARGIN, size=11, lines=5) + left_out
+        foot = legend_below(figure, max(axes, key=lambda own: len(own.get_legend_handles_labels()[1])))
+        figure.set_size_inches(room * columns, sum(rows) + foot + (title.count("\n") + 1) * TITLE_LINE + 2 * MARGIN)
+        figure.suptitle(title, fontsize=11, y=1 - MARGIN / figure.get_figheight())
+        place(axes, panels[:drawn], rows, columns, foot)
+        figure.draw_without_rendering()  # texts are made while the fonts are in force
     return figure
 
 
@@ -98,49 +123,47 @@ def most_frequent(frequencies: Sequence[float], most: int = MOST_LABELS) -> list
     return sorted(sorted(range(len(frequencies)), key=lambda code: -frequencies[code])[:most])
 
 
-def _grid(sizes: Sequence[int]) -> tuple[int, int, float]:
-    """How many columns and rows of panels there are, and how many inches a row is tall.
-
-    Two columns if they are not too tall, else more, and at last fewer rows than there are attributes.
-    """
-    height = max(2.0, 0.8 + 0.4 * min(max(sizes), MOST_LABELS))
-    most_rows = int((MOST_INCHES - FOOT) / height)
-    columns = min(max(min(len(sizes), 2), -(-len(sizes) // most_rows)), MOST_COLUMNS)
-    return columns, min(-(-len(sizes) // columns), most_rows), height
+def _size(attribute: AttributeEstimate | TopLabels) -> int:
+    """How many labels an attribute has, shown or not."""
+    return attribute.of if isinstance(attribute, TopLabels) else len(attribute.labels)
 
 
 def _draw_attribute(
-    panel: Any, attribute: AttributeEstimate | TopLabels, name: str, truth: Sequence[float] | None
+    axes: Any,
+    attribute: AttributeEstimate | TopLabels,
+    order: Sequence[int],
+    texts: Panel,
+    truth: Sequence[float] | None,
 ) -> None:
-    order = most_frequent(attribute.frequencies)
-    every = attribute.of if isinstance(attribute, TopLabels) else len(attribute.labels)
-    places = range(len(order))
+    places = texts.places
     percent, errors = _percent(attribute, order)
-    what = "95 %, all at once" if isinstance(attribute, TopLabels) else "95 % interval"
+    what = "95 % interval, all at once" if isinstance(attribute, TopLabels) else "95 % interval"
     what = "± s.e., without the bias" if attribute.low is msgspec.UNSET else what
-    panel.barh(places, percent, height=0.55, color=ESTIMATE_COLOUR, alpha=0.35, label="estimate")
-    panel.errorbar(percent, places, xerr=errors, fmt="o", color=ESTIMATE_COLOUR, markersize=4, capsize=3, label=what)
+    bars = {"height": BAR_HEIGHT, "color": BAR, "edgecolor": BLUE, "linewidth": 0.6}
+    axes.barh(places, percent, label="estimated share of people", **bars)
+    axes.errorbar(percent, places, xerr=errors, fmt="o", color=BLACK, markersize=3.5, capsize=3, label=what)
     if isinstance(attribute, AttributeEstimate) and attribute.answered is not msgspec.UNSET:
-        _draw_answered(panel, attribute.answered, order)
+        _draw_answered(axes, attribute.answered, order, places)
     if truth is not None:
-        look = {"color": "#d98c21", "markersize": 6, "markeredgecolor": "black", "markeredgewidth": 0.6, "zorder": 5}
-        panel.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
-    panel.set_yticks(list(places), [shortened(attribute.labels[code]) for code in order])
-    panel.invert_yaxis()
-    left_out = "" if len(order) == every else f" (top {len(order)} of {every:,})"
-    panel.set_title(shortened(name, 48) + left_out, loc="left")
-    panel.set_xlabel("share of people, %")
-    panel.axvline(0, color="black", linewidth=0.6)
-    plain_axes(panel, "x")
+        look = {"color": TRUTH, "markersize": 5, "markeredgecolor": BLACK, "markeredgewidth": 0.8, "zorder": 5}
+        axes.plot(100 * np.array(truth)[order], places, "D", label="truth", **look)
+    axes.set_yticks(places, texts.labels)
+    if texts.note:
+        under = {"xycoords": ("axes fraction", "data"), "xytext": (-7, 0), "textcoords": "offset points"}
+        axes.annotate(texts.note, (0, texts.body - LINE / 2), ha="right", va="center", color=MUTED, **under)
+    axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter("{x:g} %")
+    axes.axvline(0, color=BLACK, linewidth=0.6)
+    plain_axes(axes, "x")
 
 
-def _draw_answered(panel: Any, answered: Frequencies, order: Sequence[int]) -> None:
+def _draw_answered(axes: Any, answered: Frequencies, order: Sequence[int], places: Sequence[float]) -> None:
     """The frequencies among those who answered, below those among everybody."""
-    drawn = [(place, code) for place, code in enumerate(order) if code < len(answered.labels)]
+    drawn = [(height, code) for height, code in zip(places, order, strict=True) if code < len(answered.labels)]
     percent, errors = _percent(answered, [code for _, code in drawn])
-    look = {"color": ANSWERED_COLOUR, "markersize": 4, "capsize": 2, "elinewidth": 0.8, "markerfacecolor": "white"}
-    heights = [place + 0.2 for place, _ in drawn]
-    panel.errorbar(percent, heights, xerr=errors, fmt="s", label="of those who answered", **look)
+    look = {"color": VERMILION, "markersize": 4, "capsize": 2, "elinewidth": 0.8, "markerfacecolor": "white"}
+    heights = [height + BAR_HEIGHT / 2 for height, _ in drawn]
+    axes.errorbar(percent, heights, xerr=errors, fmt="s", label="of those who answered", **look)
 
 
 def _percent(found: Frequencies | TopLabels, order: Sequence[int]) -> tuple[Floats, Floats]:
@@ -149,8 +172,3 @@ def _percent(found: Frequencies | TopLabels, order: Sequence[int]) -> tuple[Floa
     if found.low is msgspec.UNSET or found.high is msgspec.UNSET:
         return percent, 100 * np.array([found.standard_errors] * 2)[:, order]
     return percent, np.abs(100 * np.array([found.low, found.high])[:, order] - percent)
-
-
-def shortened(text: str, longest: int = 24) -> str:
-    """A text, cut off where a picture has no room for it."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -5,51 +5,65 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privtally.collector.pairs import PairEstimate
-from privtally.plots.estimate import MOST_LABELS, shortened
+from privtally.exact.arrays import Floats
+from privtally.plots.estimate import MOST_LABELS, most_frequent
+from privtally.plots.panels import LABEL_WIDTH
+from privtally.plots.style import ink_on
+from privtally.plots.text import and_others, drawing, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_WRITTEN = 12
 """Up to so many labels of each attribute every cell has its number in it."""
-CELL, FRAME = 0.75, 2.2
-"""The inches of a cell with a number, and of what stands around the cells."""
+CELL, NARROW = (1.0, 0.6), (0.3, 0.25)
+"""The inches of a cell with a number in it, and of one without: wide and tall."""
+FRAME_WIDTH, FRAME_HEIGHT = 2.9, 1.9
+"""The inches of what stands around the cells."""
 
 
-def draw(pair: PairEstimate) -> "Figure":
+def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
     """How frequent each two labels are together: the darker the more frequent, with numbers where there is room.
 
-    Of many labels the most frequent ones are drawn.
+    Of more labels than `top` the most frequent ones are drawn.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     table = np.array(pair.frequencies)
-    rows, columns = (_most_frequent(table.sum(axis=axis)) for axis in (1, 0))
+    shown = rows, columns = [most_frequent(table.sum(axis=axis).tolist(), top) for axis in (1, 0)]
     percent, errors = (100 * np.array(each)[np.ix_(rows, columns)] for each in (table, pair.standard_errors))
     written = max(percent.shape) <= MOST_WRITTEN
-    cell = CELL if written else CELL / 3
-    with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.parse_math": False}):
-        size = max(FRAME + 1.6 * cell * len(columns), 5.0), max(FRAME + cell * len(rows), 3.5)
+    labels = [[own[code] for code in order] for own, order in zip(pair.labels, shown, strict=True)]
+    wide, tall = CELL if written else NARROW
+    with drawing([*pair.attributes, *labels[0], *labels[1]]):
+        below = FRAME_HEIGHT if written else FRAME_HEIGHT + LABEL_WIDTH
+        size = max(FRAME_WIDTH + wide * len(columns), 5.0), max(below + tall * len(rows), 3.5)
         figure = Figure(figsize=size, layout="constrained")
         panel = figure.subplots()
-        shown = panel.imshow(percent, cmap="Blues", vmin=0, vmax=max(float(percent.max()), 1e-9), aspect="auto")
-        figure.colorbar(shown, ax=panel, label="share of people, %")
-        panel.set_yticks(range(len(rows)), [shortened(pair.labels[0][code]) for code in rows])
-        panel.set_xticks(range(len(columns)), [shortened(pair.labels[1][code]) for code in columns], rotation=45)
-        panel.set_ylabel(shortened(pair.attributes[0], 48))
-        panel.set_xlabel(shortened(pair.attributes[1], 48))
+        image = panel.imshow(percent, cmap="Blues", vmin=0, vmax=max(float(percent.max()), 1e-9), aspect="auto")
+        figure.colorbar(image, ax=panel, label="share of people", format="{x:g} %")
+        panel.set_yticks(range(len(rows)), [wrapped(own, LABEL_WIDTH, lines=3 if written else 1) for own in labels[0]])
+        under = [wrapped(own, 0.9 * wide if written else LABEL_WIDTH, lines=3 if written else 1) for own in labels[1]]
+        panel.set_xticks(range(len(columns)), under, rotation=0 if written else 90)
+        hidden = [len(own) - len(order) for own, order in zip(pair.labels, shown, strict=True)]
+        panel.set_ylabel(_title(pair.attributes[0], hidden[0], tall * len(rows)))
+        panel.set_xlabel(_title(pair.attributes[1], hidden[1], wide * len(columns)))
         for place in np.ndindex(percent.shape if written else (0, 0)):
-            colour = "white" if percent[place] > 0.6 * percent.max() else "black"
-            text = f"{percent[place]:.1f}\n± {errors[place]:.1f}"
-            panel.text(place[1], place[0], text, ha="center", va="center", color=colour, fontsize=8)
-        warning = "\nthe standard errors are as large as the entries" if pair.noisy else ""
-        figure.suptitle(f"{pair.reports:,} private reports of both, ± one standard error{warning}", fontsize=11)
+            text = f"{percent[place]:.1f} %\n± {errors[place]:.1f}"
+            ink = ink_on(list(image.to_rgba(percent[place]))[:3])
+            panel.text(place[1], place[0], text, ha="center", va="center", color=ink, fontsize=9)
+        figure.suptitle(wrapped(_headline(pair, errors, written=written), size[0] - 0.3, size=11, lines=5), fontsize=11)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
     return figure
 
 
-def _most_frequent(frequencies: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> list[int]:
-    """The most frequent labels that a picture has room for, in their order."""
-    return sorted(np.argsort(-frequencies, kind="stable")[:MOST_LABELS].tolist())
+def _title(attribute: str, hidden: int, room: float) -> str:
+    """An attribute's name, and how many of its labels are not shown."""
+    return wrapped(attribute, max(room, 2.0), lines=2) + (f"\n({and_others(hidden)})" if hidden else "")
+
+
+def _headline(pair: PairEstimate, errors: Floats, *, written: bool) -> str:
+    error = "± one standard error" if written else f"one standard error is at most ± {errors.max():.1f} points"
+    warning = "; the standard errors are as large as the entries" if pair.noisy else ""
+    return f"{pair.reports:,} private reports of both, {error}{warning}"

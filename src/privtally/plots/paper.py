@@ -5,18 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from privtally.plots.style import MECHANISM_STYLES, legend_below, plain_axes
+from privtally.plots.style import BAR, BLUE, MECHANISM_STYLES, SERIES, legend_below, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-LINE_STYLES: Sequence[Mapping[str, Any]] = (
-    {"color": "#000000", "linestyle": "-"},
-    {"color": "#0072b2", "linestyle": "--"},
-    {"color": "#009e73", "linestyle": "-."},
-    {"color": "#d55e00", "linestyle": ":"},
-)
 
 
 @dataclass(frozen=True)
@@ -76,13 +69,13 @@ def _draw_method(axes: "Axes", method: str, points: Sequence[Point], beside: flo
 def draw_lines(
     title: str, x_label: str, y_label: str, x: Sequence[float], lines: Mapping[str, Sequence[float]]
 ) -> "Figure":
-    """One panel of at most four lines with different dashes."""
+    """One panel of at most six lines with different colours, markers and dashes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 4.2), layout="constrained")
     axes = figure.subplots()
-    for (label, values), style in zip(lines.items(), LINE_STYLES, strict=False):
-        axes.plot(x, values, label=label, linewidth=1.5, **style)
+    for (label, values), look in zip(lines.items(), SERIES, strict=False):
+        axes.plot(x, values, label=label, linewidth=1.5, markevery=0.1, markersize=4, **look)
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.set_title(title, fontsize=11)
     plain_axes(axes)
@@ -97,7 +90,7 @@ def draw_bars(title: str, bars: Mapping[str, Sequence[float]]) -> "Figure":
     figure = Figure(figsize=(2.6 * len(bars), 3.2), layout="constrained")
     all_axes = figure.subplots(1, len(bars), squeeze=False, sharey=True)[0]
     for axes, (name, values) in zip(all_axes, bars.items(), strict=True):
-        axes.bar(range(len(values)), values, color="#0072b2", alpha=0.7)
+        axes.bar(range(len(values)), values, color=BAR, edgecolor=BLUE)
         axes.set(xticks=range(len(values)), xlabel=f"code of {name}")
         axes.spines[["top", "right"]].set_visible(False)
     all_axes[0].set_ylabel("relative frequency")

@@ -4,11 +4,14 @@ import io
 
 from matplotlib.figure import Figure
 
+from privtally.plots.text import no_boxes_named
+
 
 class ShownFigure(Figure):
     """A figure whose picture a notebook displays."""
 
     def _repr_png_(self) -> bytes:
         room = io.BytesIO()
-        self.savefig(room, format="png")
+        with no_boxes_named():
+            self.savefig(room, format="png")
         return room.getvalue()

@@ -14,10 +14,15 @@ from privtally.lab.seed import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.service.pages.browser import Running, launch, running
-from tests.service.site import reports_to
 
 COLOURS = 64
 """Few colours make small files, and the pages have few."""
+Shares = tuple[tuple[float, ...], ...]
+USUAL: Shares = ((0.42, 0.36, 0.22), (0.5, 0.32, 0.18), (0.62, 0.27, 0.11))
+WORSE: Shares = ((0.2, 0.3, 0.5), (0.4, 0.32, 0.28), (0.55, 0.29, 0.16))
+"""How frequent the answers good, so-so and bad to each question are."""
+TOGETHER = 0.8
+"""How often an answer follows what a person's answers have in common."""
 WIDE, PHONE = {"width": 1040, "height": 760}, {"width": 360, "height": 860}
 
 
@@ -64,6 +69,10 @@ def take_all(service: Running, folder: Path) -> None:
             answer(service, campaign, 1_000, seed)
         expect(page.locator("#people")).to_have_text("4,261")
         expect(page.locator(".panel")).not_to_have_count(0)
+        box = page.locator(".panels .panel").first.bounding_box()
+        assert box is not None
+        whole = {"x": 0, "y": 0, "width": WIDE["width"], "height": box["y"] + box["height"] + 8}
+        take(page, "dashboard", clip=whole, full_page=True)
         take(page, "second", full_page=True)
         page.locator("#refresh").click()
         take(page.locator("main"), "refresh")
@@ -71,23 +80,21 @@ def take_all(service: Running, folder: Path) -> None:
         expect(page.locator("#people")).to_have_text("0")
         answer(service, campaign, 1_000, seed=6)
         service.site.refresh(campaign, service.site.plan(campaign).digest)
-        sleep_worse(service, campaign)
+        answer(service, campaign, 1_000, 7, WORSE)
         page.reload()
         expect(page.locator("polyline")).not_to_have_count(0)
         take(page.locator(".panels").last, "rounds")
 
 
-def answer(service: Running, campaign: str, people: int, seed: int) -> None:
-    """Made-up people answer."""
-    service.site.send(campaign, *reports_to(service.site.plan(campaign), people, seed))
-
-
-def sleep_worse(service: Running, campaign: str) -> None:
-    """Made-up people answer otherwise than those before."""
-    plan, made_up = service.site.plan(campaign), np.random.default_rng(7)
-    shares = ((0.15, 0.25, 0.6), (0.5, 0.25, 0.25), (0.55, 0.25, 0.2))
-    codes = np.column_stack([made_up.choice(3, 1_000, p=own) for own in shares]).astype(np.uint8)
-    service.site.send(campaign, *respond_many(plan, Records(plan.schema, codes), seeded(7)))
+def answer(service: Running, campaign: str, people: int, seed: int, shares: Shares = USUAL) -> None:
+    """Made-up people answer; who sleeps badly often has a bad mood too."""
+    plan, made_up = service.site.plan(campaign), np.random.default_rng(seed)
+    same, own = made_up.random((people, 1)), made_up.random((people, len(shares)))
+    ranks = np.where(made_up.random(own.shape) < TOGETHER, same, own)
+    codes = np.column_stack(
+        [np.searchsorted(np.cumsum(share)[:-1], ranks[:, place]) for place, share in enumerate(shares)]
+    )
+    service.site.send(campaign, *respond_many(plan, Records(plan.schema, codes.astype(np.uint8)), seeded(seed)))
 
 
 if __name__ == "__main__":
