@@ -118,7 +118,9 @@ def learn(
         wanted: Any = {"rule": rule, "people": people, "max_pivot_guess": max_pivot_guess, "observer": observer}
         if groups == "auto":
             if pivots > 1:
-                raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+                raise CampaignError(
+                    "--groups auto chooses for one question a report; name the groups, or leave --pivots out"
+                )
             considered = after_phase1(compare_groups(history, **wanted), schema.names)
             named = considered["chosen"]["groups"]
         plan = learn(history, groups=named, pivots=pivots, **wanted)

@@ -32,10 +32,10 @@ def read_groups(
 
     check_epsilon(epsilon)
     if pivots != 1:
-        raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+        raise CampaignError("--groups auto chooses for one question a report; name the groups, or leave --pivots out")
     chosen = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism])
     groups = [[schema.names[own] for own in group] for group in chosen.groups]
-    again = " `learn --groups auto` chooses again, from Phase I." if NAMED[mechanism].learns else ""
+    again = " `learn --groups auto` chooses again, from the first round." if NAMED[mechanism].learns else ""
     return groups, _said(groups, chosen, epsilon) + again
 
 

@@ -38,7 +38,7 @@ def audit(
     from privtally.privacy.certificate import certify, dump_certificate
 
     if certificate is not None and len(plans) > 1:
-        raise DocumentError("--certificate takes one plan at a time")
+        raise DocumentError("--certificate takes one plan at a time; name one")
     check_output(certificate, [*plans, *([] if frequencies is None else [frequencies])])
     the_plans = [read_plan(path) for path in plans]
     known = None
