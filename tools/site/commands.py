@@ -56,7 +56,17 @@ def _sections(name: str, command: Any, parent: Any) -> Iterator[str]:
 def _section(command: Any, context: Any) -> str:
     name = context.command_path.removeprefix("privtally ")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    lines = [f"### {context.command_path}", "", _marked(command.help), "", *_examples(name), "```text", usage, "```", ""]
+    lines = [
+        f"### {context.command_path}",
+        "",
+        _marked(command.help),
+        "",
+        *_examples(name),
+        "```text",
+        usage,
+        "```",
+        "",
+    ]
     records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
     lines += [f"`{names}`\n: {_marked(text)}\n" for names, text in filter(None, records) if "--help" not in names]
     if name in READ_ON:

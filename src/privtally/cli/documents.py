@@ -66,7 +66,9 @@ def design(
         found = recommended(the_schema, epsilon, people, max_pivot_guess)
         chosen = found.options
         if found.phase1_share is not None and max_pivot_guess != MAX_PIVOT_GUESS:
-            err.print(f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second phase is hidden there.")
+            err.print(
+                f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second round keeps to it there."
+            )
     else:
         options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
         named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)

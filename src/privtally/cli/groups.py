@@ -75,9 +75,13 @@ def print_after_phase1(found: Mapping[str, Any]) -> None:
     table = Table("groups", "", "expect", title="Which questions go together", title_justify="left")
     for what, row in found.items():
         members = "; ".join(", ".join(group) for group in row["groups"])
-        table.add_row(what, Text(members), f"± {100 * NORMAL_95 * row['expected_error']:.2g} points")
+        table.add_row(
+            what.replace("Phase I", "the first round"),
+            Text(members),
+            f"± {100 * NORMAL_95 * row['expected_error']:.2g} points",
+        )
     err.print(table)
-    err.print("± is half a 95 % interval of a share in the final estimate of all phases, in percentage points.")
+    err.print("± is half a 95 % interval of a share in the final estimate, in percentage points.")
 
 
 def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:
