@@ -113,9 +113,9 @@ clean:
 	rm -rf $(VENV) build
 
 accuracy: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --guide docs/guide
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --guide docs/guide
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --guide docs/guide
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --notes docs/notes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --notes docs/notes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --notes docs/notes
 
 # Every picture of the documentation that a program makes; those of the pages need chromium. A seed is for simulated people only.
 pictures: $(READY)

@@ -391,7 +391,7 @@ def _cells_above(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def page(content: dict[str, Any]) -> str:
-    """The tables of docs/guide/accuracy.md."""
+    """The tables of docs/notes/accuracy.md."""
     runs = content["runs"]
     again = "".join(
         f", {more} to {MOST_OFTEN * more} where a limit {seemed} exceeded"
@@ -536,7 +536,7 @@ def main() -> int:
     parser.add_argument("--resume", type=Path, help="what the same code wrote for a smaller part: its cells are kept")
     parser.add_argument("--output", type=Path)
     parser.add_argument(
-        "--guide", type=Path, help="docs/guide: rewrite the tables and the picture of accuracy.md there"
+        "--notes", type=Path, help="docs/notes: rewrite the tables and the picture of accuracy.md there"
     )
     options = parser.parse_args()
     chosen = [cell for cell in cells() if cell.place < options.part]
@@ -570,9 +570,9 @@ def main() -> int:
     }
     if options.output is not None:
         options.output.write_text(json.dumps(content, indent=1) + "\n")
-    if options.guide is not None:
-        rewrite(options.guide / "accuracy.md", "benchmarks/accuracy.py", page(content))
-        (options.guide / "accuracy.png").write_bytes(render(draw(rows), options.guide / "accuracy.png"))
+    if options.notes is not None:
+        rewrite(options.notes / "accuracy.md", "benchmarks/accuracy.py", page(content))
+        (options.notes / "accuracy.png").write_bytes(render(draw(rows), options.notes / "accuracy.png"))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Adult with its real labels: which campaign is best at which budget.
 
-`PRIVTALLY_DATA_DIR=… python -m benchmarks.adult [--runs 10] [--seed 1] [--write docs/guide/adult.md]`
+`PRIVTALLY_DATA_DIR=… python -m benchmarks.adult [--runs 10] [--seed 1] [--write docs/notes/adult.md]`
 
 All 48,842 people of the UCI dataset answer seven questions of 2 to 42 labels, from a CSV file, through what `privtally
 run` does: the same table, the same campaign, the default estimate. What is blank in the file is "no answer". Another
@@ -153,7 +153,7 @@ def measure(records: Records, runs: int, seed: int) -> Measured:
 
 
 def page(found: Measured, records: Records) -> str:
-    """The tables of docs/guide/adult.md."""
+    """The tables of docs/notes/adult.md."""
     lines = ["| way to ask | " + " | ".join(f"ε = {epsilon:g}" for epsilon in BUDGETS) + " |"]
     lines += ["|---" * (len(BUDGETS) + 1) + "|"]
     reasons = {}
@@ -203,7 +203,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", type=Path, help="docs/guide/adult.md: rewrite its tables")
+    parser.add_argument("--write", type=Path, help="docs/notes/adult.md: rewrite its tables")
     options = parser.parse_args()
     schema = Schema.from_toml(SCHEMA)
     with tempfile.TemporaryDirectory() as directory:

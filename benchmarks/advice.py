@@ -1,6 +1,6 @@
 """What `advise` expects and recommends without pilot data, next to simulated campaigns.
 
-`python -m benchmarks.advice [--runs 4] [--seed 11] [--results FILE] [--guide docs/guide]`
+`python -m benchmarks.advice [--runs 4] [--seed 11] [--results FILE] [--notes docs/notes]`
 
 People are drawn from each kind of population that the prior names. Every mechanism's best campaign is run on them as
 `compare` runs it. Two ratios come of that: the measured error over the expected one, and the error of the recommended
@@ -139,7 +139,7 @@ def run_pairs(setting: Setting, runs: int, seed: int) -> list[tuple[str, float]]
 
 
 def page(settings: Sequence[Setting], errors: Mapping[Setting, Floats], pairs: Sequence[tuple[str, float]]) -> str:
-    """The tables of docs/guide/choosing.md; `errors` has the mean over runs (population, campaign)."""
+    """The tables of docs/notes/advice.md; `errors` has the mean over runs (population, campaign)."""
     ratios: dict[str, list[float]] = {mechanism: [] for mechanism in (*MECHANISMS, "recommended")}
     behind: dict[tuple[int, ...], list[float]] = {}
     for setting in settings:
@@ -189,7 +189,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=4, help="how often each is run with 48 labels; more with fewer")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--results", type=Path, help="a JSON file to go on from, and to keep what was simulated")
-    parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the tables of choosing.md there")
+    parser.add_argument("--notes", type=Path, help="docs/notes: rewrite the tables of advice.md there")
     options = parser.parse_args()
     for sizes in SPEED:
         words = f"{len(sizes)} questions, {sum(sizes):,} labels"
@@ -213,8 +213,8 @@ def main() -> int:
     pairs = [own for setting in PAIR_SETTINGS for own in run_pairs(setting, options.runs, options.seed)]
     tables = page(SETTINGS, errors, pairs)
     print(tables)
-    if options.guide is not None:
-        rewrite(options.guide / "choosing.md", "benchmarks/advice.py", tables)
+    if options.notes is not None:
+        rewrite(options.notes / "advice.md", "benchmarks/advice.py", tables)
     return 0
 
 

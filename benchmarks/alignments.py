@@ -1,7 +1,7 @@
 """Corr-RR through alignments against doing without: even fills, Cond-RR and SMP, on questions of different lengths.
 
 `python -m benchmarks.alignments [--population alike] [--runs 20] [--people 20000] [--seed 1]` prints the tables of
-docs/guide/alignments.md. Adult needs the UCI files, in the directory that PRIVTALLY_DATA_DIR names. Errors are mean
+docs/notes/alignments.md. Adult needs the UCI files, in the directory that PRIVTALLY_DATA_DIR names. Errors are mean
 squared errors, over labels, then over questions, then over runs.
 """
 

@@ -1,6 +1,6 @@
 """What no estimator can do: the least error of Corr-RR with two yes-or-no questions and a hidden pivot.
 
-`python -m benchmarks.bounds [--runs 8000] [--outcomes 600] [--seed 1] [--workers 2] [--guide docs/guide]`
+`python -m benchmarks.bounds [--runs 8000] [--outcomes 600] [--seed 1] [--workers 2] [--notes docs/notes]`
 
 Frequencies are drawn from Dirichlet(1), and a tenth of the people are in Phase I. What Phase I says is drawn, the copy
 probability is taken that is best given that, and the estimate is the Bayes estimate for exactly that law, from both
@@ -121,7 +121,7 @@ def _generator(*names: object) -> np.random.Generator:
 
 
 def page(least: Sequence[Error], others: Sequence[Sequence[Error]]) -> str:
-    """The table of docs/guide/accuracy.md."""
+    """The table of docs/notes/bounds.md."""
     lines = [
         f"| people | ε | {' | '.join(MEASURED)} | least, pivot hidden | least / better of RS+FD and RS+RFD "
         "| ours / better | ours / least |",
@@ -157,7 +157,7 @@ def main() -> int:
     parser.add_argument("--outcomes", type=int, default=600, help="how often Phase I is drawn for the least error")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the table of accuracy.md there")
+    parser.add_argument("--notes", type=Path, help="docs/notes: rewrite the table of bounds.md there")
     options = parser.parse_args()
     jobs = [(*point, options.outcomes, options.seed) for point in POINTS]
     least = _run("bounds", least_error, jobs, options.workers)
@@ -166,8 +166,8 @@ def main() -> int:
     rows = [others[start : start + len(MEASURED)] for start in range(0, len(others), len(MEASURED))]
     table = page(least, rows)
     print(table)
-    if options.guide is not None:
-        rewrite(options.guide / "accuracy.md", "benchmarks/bounds.py", table)
+    if options.notes is not None:
+        rewrite(options.notes / "bounds.md", "benchmarks/bounds.py", table)
     return 0
 
 

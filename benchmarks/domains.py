@@ -1,6 +1,6 @@
 """The variance of one frequency by the number of labels: randomized response against the channel that a plan takes.
 
-`python -m benchmarks.domains` prints the table of docs/guide/large-domains.md: one frequency at uniform answers, one
+`python -m benchmarks.domains` prints the table of docs/notes/large-domains.md: one frequency at uniform answers, one
 report.
 """
 

@@ -1,6 +1,6 @@
 """What groups are worth: by exact variances, and by simulated campaigns.
 
-`python -m benchmarks.groups variances` prints the first table of docs/guide/groups.md: the variance of one frequency
+`python -m benchmarks.groups variances` prints the first table of docs/notes/groups.md: the variance of one frequency
 at uniform answers, from one report, for every number of groups of one size; `measured` the same from simulated reports.
 `python -m benchmarks.groups campaigns` prints the second: campaigns whose groups are chosen after Phase I next to those
 with every question alone and with one group, on the same people.

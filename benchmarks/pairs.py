@@ -1,7 +1,7 @@
 """What several pivots are worth for two-way tables.
 
-`python -m benchmarks.pairs` prints the table of docs/guide/together.md: the variance of one entry of a two-way table at
-uniform answers, from one report, by the exact laws. `measured` compares some of them with simulated reports.
+`python -m benchmarks.pairs` prints the table of docs/notes/two-way-tables.md: the variance of one entry of a two-way
+table at uniform answers, from one report, by the exact laws. `measured` compares some of them with simulated reports.
 `python -m benchmarks.pairs campaigns` prints the second table: the errors of two-way tables of whole campaigns.
 """
 

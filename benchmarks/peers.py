@@ -1,6 +1,6 @@
 """privtally side by side with its peers: the same job, the same population, the same ε.
 
-`python -m benchmarks.peers [--json FILE] [--picture FILE] [--guide docs/guide/peers.md]`
+`python -m benchmarks.peers [--json FILE] [--picture FILE] [--docs docs]`
 
 The job is to privatise, tally and estimate for n people with d = 4 attributes of k = 4 labels at ε = 1.
 multi-freq-ldpy, pure-ldp, OpenDP and diffprivlib come from the package index, each into an environment of its own below
@@ -21,7 +21,8 @@ from benchmarks.side_by_side import accuracy, scaling, speed, words
 from benchmarks.side_by_side.environments import PEERS
 from privtally.version import SOFTWARE
 
-PARTS = ("speed", "accuracy", "scaling")
+PARTS = {"speed": "explanation/peers.md", "accuracy": "explanation/peers.md", "scaling": "notes/scaling.md"}
+"""What is measured, and the page in `docs/` that has its tables."""
 
 
 def arguments() -> argparse.Namespace:
@@ -32,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=25, help="collections for accuracy; a fifth for 1,024 labels")
     parser.add_argument("--json", type=Path, help="write the figures of speed there")
     parser.add_argument("--picture", type=Path, help="draw how cost grows there (needs matplotlib)")
-    parser.add_argument("--guide", type=Path, help="rewrite the tables of this page")
+    parser.add_argument("--docs", type=Path, help="rewrite the tables of the pages in this folder")
     return parser.parse_args()
 
 
@@ -46,16 +47,16 @@ def main() -> int:
     if "speed" in only:
         rows = speed.rows(speed.measure(options.turns))
         missed += speed.missed(rows)
-        tell("speed", words.speed(rows), options.guide, words.reasons(rows))
+        tell("speed", words.speed(rows), options.docs, words.reasons(rows))
         if options.json is not None:
             options.json.write_text(json.dumps(rows, indent=1) + "\n")
     if "accuracy" in only:
         found = accuracy.measure(options.runs)
-        tell("accuracy", words.accuracy(found), options.guide, words.reasons(found))
+        tell("accuracy", words.accuracy(found), options.docs, words.reasons(found))
     if "scaling" in only:
         costs = scaling.measure(3)
         tables = [words.scaling(scaling.steps(own, what), what) for what, own in costs.items()]
-        tell("scaling", "\n\n".join(tables), options.guide, [])
+        tell("scaling", "\n\n".join(tables), options.docs, [])
         missed += scaling.too_steep(costs["people"])
         if options.picture is not None:
             from benchmarks.side_by_side.picture import save
@@ -66,13 +67,13 @@ def main() -> int:
     return int(bool(missed))
 
 
-def tell(part: str, text: str, guide: Path | None, reasons: list[str]) -> None:
-    """Print a part's tables, and why figures are missing; put the tables into the guide's page."""
+def tell(part: str, text: str, docs: Path | None, reasons: list[str]) -> None:
+    """Print a part's tables, and why figures are missing; put the tables into the part's page."""
     print(f"{text}\n")
     for reason in reasons:
         print(f"missing: {reason}")
-    if guide is not None:
-        rewrite(guide, f"benchmarks/peers.py, {part}", text)
+    if docs is not None:
+        rewrite(docs / PARTS[part], f"benchmarks/peers.py, {part}", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write docs/guide/reproduction.md: what was published, what the conventions give, what the text gives.
+"""Write docs/notes/reproduction.md: what was published, what the conventions give, what the text gives.
 
 `python -m benchmarks.reproduction [--runs 200] [--data-dir D] [-o FILE]`
 
@@ -27,7 +27,7 @@ from privtally.lab.paper.panels import REAL, figure_name
 from privtally.lab.paper.reproduce import Result, choose_ids, reproduce, root_mean_square_z
 from privtally.version import SOFTWARE
 
-PAGE = Path(__file__).parents[1] / "docs" / "guide" / "reproduction.md"
+PAGE = Path(__file__).parents[1] / "docs" / "notes" / "reproduction.md"
 RUNS, SEED = 200, 1
 
 SHOWS = {
@@ -81,7 +81,7 @@ CONVENTIONS = """\
 | Phase I share | 10 to 20 % | 20 % in Figures 3, 5 to 8, 13, 14; 10 % in Figures 4, 11; the x axis elsewhere |
 | runs | 100 | 50 in Figures 3 to 6, 9, 11; about 8 in Figure 10; 100 in the tables |
 
-For Figures 7, 8, 13 and 14 there are no published numbers to hold this against; there the settings are those of their
+For Figures 7, 8, 13 and 14 there are no published numbers to compare with. Their settings are those of their
 neighbours. Which of two attributes is the pivot in the formula hardly shows in the figures."""
 
 
@@ -104,9 +104,13 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
         "\n\n".join(
             [
                 "# The paper's experiments, repeated",
+                "**With the conventions below an independent implementation finds the published numbers again, all but "
+                "Corr-RR's curves in two panels of Figure 4. The text as written gives other numbers for RS+RFD and "
+                "Corr-RR.** This note has every figure and table beside ours.",
                 f"Every number on this page was computed by {SOFTWARE} from {runs} runs of each point with seed {seed} "
-                "(`make reproduction`). z is (published − our mean) / standard error, where the error is that of both "
-                "means; a setting that is right gives a root-mean-square z near 1.",
+                "(`make reproduction`).",
+                "z is (published − our mean) / standard error, where the error is that of both means. A setting that is "
+                "right gives a root-mean-square z near 1.",
                 "## In short",
                 _summary(published, written),
                 "With the conventions below the published numbers follow, except the Corr-RR curves of Figure 4's first "
@@ -114,7 +118,7 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
                 "RS+RFD have other errors. SPL and RS+FD hardly depend on these choices.",
                 "## Conventions",
                 CONVENTIONS,
-                "`privtally reproduce` follows the right column, `privtally reproduce --as-written` the middle one; "
+                "`privtally reproduce` follows the right column, `privtally reproduce --as-written` the middle one. "
                 "`results.json` names every choice under `settings`.",
                 "## Figure by figure",
                 _by_figure(published, written),
@@ -132,6 +136,10 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
                 _guess(directory),
                 "## What to conclude",
                 _conclusions(),
+                "## Next",
+                "- [How accurate it is](accuracy.md): estimates and rules that do better.\n"
+                "- [Bounds](bounds.md): what copying can and cannot do.\n"
+                "- [The mechanisms, exactly](mechanisms.md).",
             ]
         )
         + "\n"
@@ -204,9 +212,11 @@ def _others(directory: Path) -> str:
     for name, d, k, n, low, high in make_other("table_3", "published", directory, draw=False).rows:
         rows.append(f"| {name} | {d} | {k} | {n:,} | {f'{low:.3f}' if low == high else f'{low:.2f} to {high:.2f}'} |")
     return (
-        f"Table 2's correlations are those of one sample; the populations with X1 uniform have correlations within "
-        f"{furthest:.3f} of them, SynB's with the parents that the sample shows. Table 3, from the data (published: "
-        f"0.298, 0.209, 0.43 to 0.95):\n\n" + "\n".join(rows) + "\n\nFigures 2 and 12 have no published numbers here; "
+        f"Table 2's correlations are those of one sample. The populations with X1 uniform have correlations within "
+        f"{furthest:.3f} of them, SynB's with the parents that the sample shows. Table 3, from the data, was published "
+        f"with 0.298, 0.209 and 0.43 to 0.95. Ours:\n\n"
+        + "\n".join(rows)
+        + "\n\nFigures 2 and 12 have no published numbers here; "
         "`privtally reproduce fig_2 fig_12` draws ours."
     )
 
@@ -254,25 +264,28 @@ def _guess(directory: Path) -> str:
     total, counts = published_beyond_a_guess(directory)
     shares = ", ".join(f"{method} {count}" for method, count in counts.items())
     return (
-        f"At {total} published points of Figures 3 to 6 and 11 the answer “every label is equally likely”, given "
-        f"without asking anybody, has a smaller error than the published one this often: {shares}. Small budgets are "
-        "hard; an estimator that uses what it knows need not do much worse than that."
+        f"Take the answer “every label is equally likely”, given without asking anybody. At {total} published points of "
+        f"Figures 3 to 6 and 11 it has a smaller error than the published one this often: {shares}. Small budgets are "
+        "hard. An estimator that uses what it knows need not do much worse than that answer."
     )
 
 
 def _conclusions() -> str:
     return (
-        "- The published numbers are real: with the conventions above an independent implementation finds them again, "
-        "all but Corr-RR's curves in two panels of Figure 4, which fit another correlation than the captions give.\n"
-        "- A reader who implements the text gets other numbers: for RS+RFD because the text does not mention the "
-        "clipping; for Corr-RR in Figures 3 to 8 mostly because Proposition 1 chooses other copy probabilities than the "
-        "formula that was used, and in the tables and Figures 9 and 10 because X1 is another.\n"
-        "- The tables are a case in which copying cannot hurt: with X1 uniform all attributes have the same "
-        "frequencies, and Corr-RR is unbiased whatever it copies. They show its noise, not its bias.\n"
+        "- The published numbers are real: with the conventions above an independent implementation finds them again. "
+        "The exceptions are Corr-RR's curves in two panels of Figure 4, which fit another correlation than the captions "
+        "give.\n"
+        "- A reader who implements the text gets other numbers for RS+RFD, because the text does not mention the "
+        "clipping.\n"
+        "- A reader who implements the text gets other numbers for Corr-RR too. In Figures 3 to 8 that is mostly because "
+        "Proposition 1 chooses other copy probabilities than the formula that was used. In the tables and Figures 9 and "
+        "10 it is because X1 is another.\n"
+        "- The tables are a case in which copying cannot hurt. With X1 uniform all attributes have the same "
+        "frequencies, and Corr-RR is unbiased whatever it copies. The tables show its noise, not its bias.\n"
         "- Copying helps where attributes have **alike frequencies**, and at small budgets. Correlation by itself is "
         "not what it uses.\n"
         "- SMP, which says which attribute it answers, is not among the paper's baselines. "
-        "`privtally compare` puts all of them side by side on data of one's own."
+        "`privtally compare` puts all of them side by side on data of your own."
     )
 
 

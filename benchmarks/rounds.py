@@ -1,6 +1,6 @@
 """Rounds: how well a campaign follows answers that change, and what that costs if they do not.
 
-`python -m benchmarks.rounds [--runs 40] [--guide docs/guide]`
+`python -m benchmarks.rounds [--runs 40] [--notes docs/notes]`
 
 People are new in every round, or the same in all of them. Frequencies are softmax of a random walk whose steps have the
 stated standard deviation; answers of one person depend on each other. Counts are sampled exactly (lab/simulate.py). All
@@ -161,7 +161,7 @@ COLUMNS = ("rounds", "all alike", "last alone", "first alone", "one plan")
 
 
 def table(found: Sequence[tuple[Case, dict[str, float]]]) -> str:
-    """The table of docs/guide/rounds.md."""
+    """The table of docs/notes/rounds.md."""
     titles = ["campaign", "rounds", "change a round", *COLUMNS, "95 % intervals hold"]
     lines = [" | ".join(titles), " | ".join(["---"] * len(titles))]
     for case, errors in found:
@@ -178,7 +178,7 @@ def main() -> None:
     """Simulate every case and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--guide", type=Path, help="docs/guide: rewrite the table of rounds.md there")
+    parser.add_argument("--notes", type=Path, help="docs/notes: rewrite the table of rounds.md there")
     options = parser.parse_args()
     found = []
     for case in CASES:
@@ -186,8 +186,8 @@ def main() -> None:
         runs = options.runs if case.attributes > 1 else 5 * options.runs
         found.append((case, measure(case, runs)))
         print(table(found[-1:]).splitlines()[-1], flush=True)
-    if options.guide is not None:
-        rewrite(options.guide / "rounds.md", "benchmarks/rounds.py", table(found))
+    if options.notes is not None:
+        rewrite(options.notes / "rounds.md", "benchmarks/rounds.py", table(found))
 
 
 if __name__ == "__main__":

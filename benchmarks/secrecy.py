@@ -1,9 +1,9 @@
 """What hiding the question costs: Corr-RR, Cond-RR and RS+RFD at the same bound on guessing which question was used.
 
 `PRIVTALLY_DATA_DIR=data python -m benchmarks.secrecy [--runs 16] [--tables]` prints the tables of
-docs/guide/secrecy.md: root mean squared errors in percentage points of the `pooled` estimate, both phases simulated, a
-tenth of the people in Phase I, with their standard errors over the runs. With `--tables` it compares the smoothing of
-Cond-RR's tables with none.
+docs/notes/secrecy.md: root mean squared errors in percentage points of the `pooled` estimate, both phases
+simulated, a tenth of the people in Phase I, with their standard errors over the runs. With `--tables` it compares the
+smoothing of Cond-RR's tables with none.
 """
 
 import argparse

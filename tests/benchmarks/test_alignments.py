@@ -1,4 +1,4 @@
-"""The tables of docs/guide/alignments.md come from a program that runs."""
+"""The tables of docs/notes/alignments.md come from a program that runs."""
 
 import numpy as np
 from benchmarks.alignments import BUDGETS, CAMPAIGNS, COARSE, alike, class_totals, table, unlike

@@ -11,7 +11,7 @@ from privtally.mechanisms.named import best_channel
 
 
 def test_the_guide_has_the_table() -> None:
-    page = (Path(__file__).parents[2] / "docs/guide/large-domains.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/notes/large-domains.md").read_text()
     assert "\n".join(table()) in page
 
 

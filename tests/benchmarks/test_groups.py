@@ -7,7 +7,7 @@ from benchmarks.groups import campaign_errors, measured, variance, variances
 
 
 def test_the_guide_has_the_table() -> None:
-    page = (Path(__file__).parents[2] / "docs/guide/groups.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/notes/groups.md").read_text()
     assert "\n".join(variances()) in page
 
 

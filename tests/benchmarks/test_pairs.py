@@ -7,7 +7,7 @@ from benchmarks.pairs import campaign_error, exact, measured, table
 
 
 def test_the_guide_has_the_table() -> None:
-    page = (Path(__file__).parents[2] / "docs/guide/together.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/notes/two-way-tables.md").read_text()
     assert "\n".join(table()) in page
 
 

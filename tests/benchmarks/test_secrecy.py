@@ -1,4 +1,4 @@
-"""The campaigns that the guide's page on secrecy compares keep to their bounds."""
+"""The campaigns that the note on secrecy compares keep to their bounds."""
 
 from benchmarks.secrecy import MECHANISMS, campaign, points, synthetic
 

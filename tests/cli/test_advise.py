@@ -32,10 +32,17 @@ def test_a_campaign_is_recommended(program: Program, schema: Path) -> None:
     shares = {row["mechanism"]: row["phase1_share"] for row in result["expected"]}
     assert shares.keys() == set(MECHANISMS)
     assert {mechanism for mechanism, share in shares.items() if share is not None} == set(LEARNED_WITH)
-    said = program("advise", schema, *ASKED).out
-    assert result["mechanism"] in said
-    assert "percentage points" in said
-    assert max(map(len, said.splitlines())) <= 85
+    said = program("advise", schema, *ASKED).out.splitlines()
+    assert len(said) == 4
+    assert result["mechanism"] in said[0]
+    assert f"± {result['percentage_points']:.0f} percentage points" in said[0]
+    assert "2.7 times surer" in "".join(said)
+    table = program("advise", schema, *ASKED, "--all").out
+    assert all(f"│ {mechanism}" in table for mechanism in MECHANISMS)
+
+
+def test_a_schema_alone_is_enough(program: Program, schema: Path) -> None:
+    assert program("advise", schema).out == program("advise", schema, "--people", 2_000, "-e", 1).out
 
 
 def test_where_the_pivot_may_be_known_smp_is_recommended(program: Program, schema: Path) -> None:

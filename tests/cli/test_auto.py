@@ -53,7 +53,7 @@ def test_run_takes_the_recommended_share_of_people_in_the_first_phase(
     assert provenance["mechanism"] == advised.mechanism
     assert advised.phase1_share is not None
     assert provenance["phases"][0]["reports"] == round(advised.phase1_share * people)
-    (line,) = (line for line in done.err.splitlines() if "auto" in line)
+    (line,) = (line for line in done.err.splitlines() if "Chosen" in line)
     assert advised.mechanism in line
 
 

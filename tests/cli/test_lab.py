@@ -120,8 +120,11 @@ def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path
 
 def test_a_comparison_is_shown_and_drawn(program: Program, schema: Path, data: Path) -> None:
     words = ("compare", data, "-s", schema, "-e", "0.5,3", "--runs", 2, "--mechanisms", "spl,rs-fd", "--workers", 1)
-    shown = program(*words, "--plot", "c.png").out
-    assert shown.count("rs-fd") == 2 * 5
+    shown, every = program(*words, "--plot", "c.png").out, program(*words, "--all").out
+    assert shown.count("│ rs-fd") == 2
+    assert every.count("│ rs-fd") == 2 * 5
+    best = program(*words, "--json").json()[0]
+    assert shown.startswith(f"Best at ε = 0.5: {best['mechanism']} with method {best['method']}, ")
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -209,7 +212,7 @@ def test_few_people_can_be_asked_by_what_needs_few(program: Program, schema: Pat
         "--json",
     )
     said = program(*words, "--people", 3)
-    assert "Left out corr-rr: 3 people are too few for two phases" in said.err
+    assert "Left out corr-rr: 3 people are too few for two rounds" in said.err
     assert "In some runs of smp nothing could be estimated" in said.err
     assert [row["mechanism"] for row in said.json()].count("smp") == 1
     assert {row["mechanism"] for row in said.json()} == {"spl", "smp", "rs-fd"}
@@ -286,8 +289,8 @@ def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> Non
     assert "numbers separated by commas" in said("-e", "1;2")
     assert "--mechanisms knows spl" in said("-e", "1", "--mechanisms", "spl,magic")
     assert "--methods knows pooled" in said("-e", "1", "--methods", "guess")
-    assert "too few for two phases" in said("-e", "1", "--people", 1, "--mechanisms", "corr-rr")
-    assert "share of Phase I must be" in said("-e", "1", "--phase1-share", "nan", "--mechanisms", "rs-rfd")
+    assert "too few for two rounds" in said("-e", "1", "--people", 1, "--mechanisms", "corr-rr")
+    assert "phase1_share) must be" in said("-e", "1", "--phase1-share", "nan", "--mechanisms", "rs-rfd")
     assert "there is no directory" in said("-e", "1", "--plot", "nowhere/x.png")
     Path("bad.csv").write_text(f"sleeps badly,smokes,drinks\nnever,never,{SECRET}\n")
     sentence = refused(program, "compare", "bad.csv", "-s", schema, "-e", "1")

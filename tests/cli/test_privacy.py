@@ -12,11 +12,11 @@ def test_audit_says_what_a_report_gives_away(program: Program, schema: Path, dat
     shown = program("audit", "job/plan-1.json", "job/plan-2.json")
     assert "'smokes'" in shown.out
     assert "ε = 4" in shown.out
-    assert " 1% " in shown.out
+    assert " 1 % " in shown.out
     Path("same.json").write_bytes(copying_plan(same_copies(3, 1.0), 3).dump())
     effects = program("audit", "same.json", "--json").json()["poisoning"]["attributes"]
     assert set(effects.values()) == {None}
-    assert " 1% " not in program("audit", "same.json").out
+    assert " 1 % " not in program("audit", "same.json").out
     result = program("audit", "job/plan-2.json", "--json", "--frequencies", "job/estimate.json").json()
     assert 0.9999 * 2 <= result["realised"] <= 2
     assert result["exact"] is True
@@ -54,5 +54,5 @@ def test_a_total_is_moved_no_further_than_there_is_room(program: Program, schema
 def test_a_guess_that_gains_nothing_is_not_compared_with_itself(program: Program, schema: Path) -> None:
     program("design", schema, "-e", 0.0001, "-m", "spl", "-o", "plan.json")
     shown = program("audit", "plan.json").out
-    assert "33.3%" in shown
-    assert "instead of 33.3%" not in shown
+    assert "33.3 %" in shown
+    assert "instead of 33.3 %" not in shown

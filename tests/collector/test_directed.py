@@ -94,8 +94,8 @@ def test_four_questions_in_pairs_take_half_the_people() -> None:
 
 
 def test_the_guide_states_what_one_way_saves() -> None:
-    """The table in docs/guide/accuracy.md."""
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    """The table in docs/notes/bounds.md."""
+    page = (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
     rows = re.findall(r"^\| (\d), (\d) \| (.*) \|$", page, re.MULTILINE)
     assert len(rows) == 8
     secret = 0.5 * ROUNDING

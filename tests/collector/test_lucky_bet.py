@@ -1,4 +1,4 @@
-"""How small the loss to copies that happen to be right can be made: docs/guide/accuracy.md.
+"""How small the loss to copies that happen to be right can be made: docs/notes/bounds.md.
 
 Two questions of four labels whose reports do not tell which answer was private, so that they are copied with one
 probability both ways; normal noise that is small next to frequencies; and what the attributes share unknown and far
@@ -136,7 +136,7 @@ def _explained(first: float, apart: float, radii: Floats, weights: Floats, credi
 
 
 def test_a_lucky_bet_cannot_be_matched() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text().split())
+    page = " ".join((Path(__file__).parents[2] / "docs/notes/bounds.md").read_text().split())
     stated = re.search(
         r"within ([\d.]+) of RS\+FD .{,80} loses somewhere, at every ε of the study, at least ([\d.]+)", page
     )

@@ -205,7 +205,7 @@ def test_identical_skewed_attributes_are_averaged() -> None:
 
 
 def test_the_guide_states_how_many_labels_may_have_a_dirichlet_distribution() -> None:
-    page = (Path(__file__).parents[2] / "docs/guide/how-it-works.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/notes/mechanisms.md").read_text()
     assert f"up to {pooled.MOST_DIRICHLET} labels in all" in " ".join(page.split())
 
 

@@ -106,7 +106,7 @@ def test_alike_attributes_are_pulled_together(attributes: int, size: int, alike:
 
 
 def test_the_guide_states_these_costs() -> None:
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
     plain = " ".join(page.split())
     (_, _, first, one), (_, _, second, two), (_, _, third, three) = COSTS
     assert f"at most {one} times the better of the two with two labels, {two} with four and {three} with eight" in plain
@@ -185,8 +185,8 @@ def test_the_better_of_the_two_is_that_of_the_estimators(wanted: float, deviatio
 
 
 def test_even_fills_are_out_of_reach() -> None:
-    """The bounds in docs/guide/accuracy.md, from three sizes of differences in units of noise."""
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    """The bounds in docs/notes/bounds.md, from three sizes of differences in units of noise."""
+    page = (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
     stated = re.search(r"at least ([\d.]+) times the better of the two.*at least (\d+) % above", page, re.DOTALL)
     assert stated is not None
     radii, weights = np.array([1.25, 3.72, 6.1]), np.array([0.552, 0.366, 0.082])
@@ -202,8 +202,8 @@ def test_even_fills_are_out_of_reach() -> None:
 
 
 def test_copies_near_one_are_out_of_reach() -> None:
-    """The bound in docs/guide/accuracy.md for Corr-RR that copies 95 times in 100, from two differences."""
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    """The bound in docs/notes/bounds.md for Corr-RR that copies 95 times in 100, from two differences."""
+    page = (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
     stated = re.search(r"told\s+what the attributes share, has somewhere at least ([\d.]+) times", page)
     assert stated is not None
     radii, weights = np.array([1e-6, 2.63]), np.array([0.324, 0.676])

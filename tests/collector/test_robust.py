@@ -146,8 +146,8 @@ def test_a_bound_that_is_none_is_refused(most: float) -> None:
 
 
 def test_the_guide_states_what_copying_tells() -> None:
-    """The table in docs/guide/accuracy.md."""
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    """The table in docs/notes/bounds.md."""
+    page = (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
     rows = [
         re.findall(r"[\d.]+|∞", line.split("|", 2)[2])
         for line in page.splitlines()
@@ -199,7 +199,7 @@ def least_variance(plan: Plan, frequencies: list[np.ndarray]) -> float:
 
 
 def test_two_skewed_and_unlike_questions_are_out_of_reach() -> None:
-    """The bound in docs/guide/accuracy.md: no copy probability comes near RS+RFD that knows the frequencies."""
+    """The bound in docs/notes/bounds.md: no copy probability comes near RS+RFD that knows the frequencies."""
     frequencies = [np.array([0.9, 0.1]), np.array([0.2, 0.8])]
     informed = informed_plan(frequencies, 2.0)
     copies = [copying_plan(same_copies(2, p), 2, 2.0) for p in np.linspace(0.02, 0.98, 49)]
@@ -211,7 +211,7 @@ def test_two_skewed_and_unlike_questions_are_out_of_reach() -> None:
 
 def test_the_guide_states_the_rules_limit_and_what_follows() -> None:
     """Two questions, two labels: p costs 1/p where they are alike, 1/(4p(1 − p)) where they are not."""
-    page = (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
     assert f"more than {SLACK - 1:.0%}".replace("%", " %") in page
     most = 0.5 + np.sqrt(0.25 - 1 / (4 * SLACK))
     assert f"p ≤ {most:.2f}, and the loss to a lucky bet is at least {1 / most:.1f}" in page
@@ -255,7 +255,7 @@ def test_the_guide_states_what_claves_questions_allow() -> None:
     assert split == pytest.approx(1.59e-3, abs=5e-6)
     assert published_error_of(2) == pytest.approx(0.14, abs=0.005)
     assert (1 - 1.34e-3 / split) / published_error_of(2) == pytest.approx(1.1, abs=0.05)
-    plain = " ".join((Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text().split())
+    plain = " ".join((Path(__file__).parents[2] / "docs/notes/bounds.md").read_text().split())
     assert all(
         figure in plain
         for figure in ("is 1.59e-03 there", "1.62e-03 at least", "error of 14 %", "is 1.1 of them below")
@@ -272,7 +272,7 @@ def test_no_estimate_is_below_claves_point_everywhere() -> None:
     known = np.gradient(np.log(density), places) ** 2
     assert float(np.mean(density * known)) == pytest.approx(4 * np.pi**2, rel=0.01)
     assert 1.5e-3 <= 1 / (information + 4 * np.pi**2) < 1.55e-3
-    assert "at least 1.5e-03 on average" in (Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text()
+    assert "at least 1.5e-03 on average" in (Path(__file__).parents[2] / "docs/notes/bounds.md").read_text()
 
 
 def test_the_guide_states_what_adults_questions_allow() -> None:
@@ -288,7 +288,7 @@ def test_the_guide_states_what_adults_questions_allow() -> None:
     split = of_the_people(spl_variance((2,) * 3, 0.5, frequencies), frequencies, 10_000)
     assert split == pytest.approx(3.59e-3, abs=5e-6)
     assert (1 - 3.05e-3 / split) / published_error_of(3) == pytest.approx(1.3, abs=0.05)
-    plain = " ".join((Path(__file__).parents[2] / "docs/guide/accuracy.md").read_text().split())
+    plain = " ".join((Path(__file__).parents[2] / "docs/notes/bounds.md").read_text().split())
     assert all(
         figure in plain for figure in ("is 3.59e-03", "is 3.17e-03 at least", "the point 1.3 standard errors below")
     )

@@ -56,9 +56,10 @@ def test_generated_pages_hold_what_they_describe() -> None:
     pytest.importorskip("sphinx", reason="needs the extra docs")
     from tools.site import GENERATED
 
-    commands, http, names = (GENERATED[f"reference/{page}"]() for page in ("options", "http-api", "python"))
-    assert "## privtally campaign create" in commands
-    assert "`-e, --epsilon <float>`" in commands
+    commands, http, names = (GENERATED[f"reference/{page}"]() for page in ("commands", "http-api", "python"))
+    assert "### privtally campaign create\n" in commands
+    assert "`-e, --epsilon NUMBER`" in commands
+    assert "$ privtally run examples/towns.csv" in commands
     assert "## GET /v1/campaigns/{campaign}/plan" in http
     assert re.search(r"\| 404 \|", http)
     assert ".. autofunction:: privtally.design\n" in names

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from privtally.cli.advice import advise
 from privtally.errors import CampaignError
 from privtally.lab.advise import (
     SECOND_PHASE,
@@ -125,8 +126,9 @@ def test_errors_can_be_read_from_the_picture(errors: tuple[float, float]) -> Non
 def test_the_documents_state_what_a_second_phase_costs() -> None:
     docs = Path(__file__).parents[2] / "docs"
     cost = f"{SECOND_PHASE - 1:.0%}".replace("%", " %")
-    for name in ("guide/accuracy.md", "reference/commands.md", "decisions/0011-advice-in-closed-form.md"):
+    for name in ("notes/accuracy.md", "decisions/0011-advice-in-closed-form.md"):
         assert cost in (docs / name).read_text(), name
+    assert cost in str(advise.__doc__)
 
 
 def test_nobody_can_be_advised_where_nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:

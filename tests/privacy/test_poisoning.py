@@ -219,7 +219,7 @@ def test_totals_that_the_reports_do_not_determine_have_no_shift() -> None:
 
 
 def test_the_guide_states_the_numbers() -> None:
-    """The table in docs/guide/privacy-promise.md."""
+    """The table in docs/explanation/privacy-promise.md."""
     sizes = (4, 4, 4, 4)
     half = tuple(tuple(1.0 if own == other else 0.5 for other in range(4)) for own in range(4))
     copying = later_plan(first_plan(sizes, 1.0, "corr-rr"), CopyFill(half))

@@ -13,7 +13,7 @@ from tools.site.names import names_page
 
 GENERATED = {
     "reference/http-api": http_page,
-    "reference/options": commands_page,
+    "reference/commands": commands_page,
     "reference/python": names_page,
 }
 """Pages whose text in `docs/` is an introduction, and what writes the rest."""

@@ -1,14 +1,17 @@
 """Parts and choices of an estimate in words: those who answered, numbers, the most frequent labels, intervals."""
 
 from collections.abc import Iterator
+from math import sqrt
+from statistics import fmean
 
 import msgspec
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from privtally.cli.numbers import points, share
 from privtally.collector.top import TopEstimate, TopLabels
-from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, Located
+from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Estimate, Frequencies, Located
 
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
 
@@ -31,7 +34,7 @@ def print_numbers(estimate: Estimate, console: Console) -> None:
         answered = "" if attribute.answered is msgspec.UNSET else " (of those who answered)"
         table.add_row(Text(name + answered), "mean", *_cells(attribute.mean))
         for quantile in attribute.quantiles:
-            what = QUANTILES.get(quantile.share, f"{quantile.share:.0%} is below")
+            what = QUANTILES.get(quantile.share, f"{100 * quantile.share:.0f} % is below")
             table.add_row("", what, *_cells(quantile))
         table.add_section()
     if table.row_count:
@@ -56,10 +59,10 @@ def print_top(top: TopEstimate, console: Console) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for name, attribute in top.attributes.items():
         for place, label in enumerate(attribute.labels):
-            frequency = f"{attribute.frequencies[place]:.1%}"
+            frequency = share(attribute.frequencies[place])
             table.add_row(Text(name if place == 0 else ""), Text(label), frequency, reach(attribute, place))
         if len(attribute.labels) < attribute.of:
-            table.add_row("", f"… and {attribute.of - len(attribute.labels):,} rarer ones")
+            table.add_row("", rarer(attribute.of - len(attribute.labels)))
         table.add_section()
     console.print(table)
     console.print("The intervals of all labels of a question hold together 95 % of the time, chosen or not.")
@@ -67,17 +70,34 @@ def print_top(top: TopEstimate, console: Console) -> None:
         console.print(note)
 
 
+def rarer(many: int) -> str:
+    """A row for the answers that are not shown."""
+    return "… and 1 rarer one" if many == 1 else f"… and {many:,} rarer ones"
+
+
 def source(estimate: Estimate | TopEstimate) -> str:
-    """Where an estimate came from, in one line."""
+    """What an estimate is worth, and in a second line where it came from."""
     provenance = estimate.provenance
     reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
     how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
-    return f"{reports} private reports, {how}"
+    return f"{_worth(estimate)}\nFrom {reports} private reports: {how}."
+
+
+def _worth(estimate: Estimate | TopEstimate) -> str:
+    if isinstance(estimate, TopEstimate):
+        widths = [
+            high - low for own in estimate.attributes.values() for low, high in zip(own.low, own.high, strict=True)
+        ]
+        return f"The most frequent answers, each share known to about {points(50 * fmean(widths))}."
+    if estimate.biased:
+        return "Estimated shares of all answers; the method 'paper' has a bias here that no ± includes."
+    squares = [error**2 for own in estimate.attributes.values() for error in own.standard_errors]
+    return f"The share of every answer is known to about {points(100 * NORMAL_95 * sqrt(fmean(squares)))}."
 
 
 def reach(attribute: Frequencies | TopLabels, code: int) -> str:
-    """The 95 % interval of a frequency, or the standard error where there is none."""
+    """The 95 % interval of a frequency, or one standard error where there is none."""
     if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
-        return f"{attribute.standard_errors[code]:.1%}"
+        return f"± {100 * attribute.standard_errors[code]:.1f} points"
     low, high = 100 * attribute.low[code], 100 * attribute.high[code]
     return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"

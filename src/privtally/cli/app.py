@@ -22,26 +22,38 @@ from privtally.cli import (
     campaigns,
     collect,
     database,
+    demonstration,
     documents,
     experiments,
+    initial,
     merging,
     privacy,
     results,
     serving,
     taking_part,
-    whole,
+    whole_job,
 )
-from privtally.cli.options import PhaseOptions
+from privtally.cli.commands import Command, Group, reflowed
+from privtally.cli.examples import epilog
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
 app = typer.Typer(
     name="privtally",
-    no_args_is_help=True,
+    cls=Group,
     # Typer's own tracebacks print local variables, and those can be somebody's answers.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+START = """\
+Ask many questions, learn the totals, never the answers. Start with:
+
+  privtally demo                       see it work on simulated people
+  privtally init --from-csv DATA.csv   write down the questions of your data
+  privtally run DATA.csv               make answers private, estimate totals
+
+privtally --help lists all commands; privtally COMMAND --help explains it."""
 
 
 def _version(wanted: Any) -> None:
@@ -50,32 +62,41 @@ def _version(wanted: Any) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  # its callback has answered by then
         bool, Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """Ask many questions, learn the totals, never the answers."""
+    if context.invoked_subcommand is None:
+        typer.echo(START)
 
 
-WHOLE = (whole.demo, whole.run)
-STEPS = (
-    documents.design,
-    collect.privatise,
-    collect.tally,
-    merging.merge,
-    documents.learn,
-    documents.refresh,
-    results.estimate,
-)
-INSIGHT = (documents.show, privacy.audit, privacy.verify, experiments.compare, advice.advise, experiments.reproduce)
-SERVICE = (serving.serve, taking_part.submit)
-for command in WHOLE + STEPS + INSIGHT + SERVICE:
-    app.command(cls=PhaseOptions)(command)
+PANELS = {
+    "Start here": (demonstration.demo, initial.init, advice.advise, whole_job.run),
+    "Step by step": (
+        documents.design,
+        collect.privatise,
+        collect.tally,
+        merging.merge,
+        documents.learn,
+        documents.refresh,
+        results.estimate,
+    ),
+    "Understand": (documents.show, privacy.audit, privacy.verify, experiments.compare, experiments.reproduce),
+    "Service": (serving.serve, taking_part.submit),
+}
+for panel, commands in PANELS.items():
+    for command in commands:
+        shown: Any = {"help": reflowed(command.__doc__), "epilog": epilog(command.__name__)}
+        app.command(cls=Command, rich_help_panel=panel, **shown)(command)
 
-app.add_typer(campaigns.app, name="campaign")
-app.add_typer(database.app, name="db")
+for name, group in (("campaign", campaigns.app), ("db", database.app)):
+    app.add_typer(group, name=name, rich_help_panel="Service")
+    for own in group.registered_commands:
+        own.epilog = epilog(f"{name} {own.name or (own.callback.__name__ if own.callback else '')}".replace("_", "-"))
 
 
 def _sentence(message: Warning | str, *_: Any, **__: Any) -> str:
@@ -92,7 +113,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app()
+        app(prog_name="privtally")
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
         sys.exit(2)

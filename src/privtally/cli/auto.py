@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from privtally.cli.console import err
+from privtally.cli.numbers import percent, points
 
 if TYPE_CHECKING:
     from privtally.lab.advise import Expected
@@ -23,13 +24,13 @@ def recommended(schema: "Schema", epsilon: float, people: int, max_pivot_guess: 
 
 def say(found: "Expected") -> None:
     """Which campaign auto took, and what to expect of it."""
-    err.print(f"auto: {in_words(found.design)}: expect {points(found.points)}")
+    err.print(f"Chosen for these questions: {in_words(found.design)}; expect {points(found.points)}.")
 
 
 def in_words(design: "Design") -> str:
     """A campaign: its mechanism, and what there is to say about groups, pivots and phases."""
     share = design.phase1_share
-    first = "" if share is None else f", {percent(share)} of people in the first phase"
+    first = "" if share is None else f" with {percent(share)} of people in the first round"
     return layout(design) + first
 
 
@@ -41,18 +42,3 @@ def layout(design: "Design") -> str:
     if design.pivots > 1:
         words.append(f"{design.pivots} questions a report")
     return ", ".join(words)
-
-
-def points(value: float) -> str:
-    """An error as people say it."""
-    return f"± {number(value)} percentage points"
-
-
-def number(value: float) -> str:
-    """Two digits, and all those before the point."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def percent(share: float) -> str:
-    """A share of people or reports."""
-    return f"{100 * share:.3g} %"

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from privtally.cli import options
 from privtally.cli.campaign_words import campaign_view, say_campaign
+from privtally.cli.commands import Command, Group
 from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.links import PublicUrlOption
 from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
@@ -20,38 +21,43 @@ if TYPE_CHECKING:
     from privtally.store.session import Store
     from privtally.store.surveys import Survey
 
-app = typer.Typer(no_args_is_help=True, help="Create campaigns, move them on and take their results away.")
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Create campaigns, open their next round, close them and export their results.",
+)
 
 CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id, or as much of it as tells it apart.")]
 
 
-@app.command()
+@app.command(cls=Command)
 def create(
     context: typer.Context,
-    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
-    title: Annotated[str, Option(help="What participants see above the questions.")],
+    schema: options.SchemaArgument,
+    title: Annotated[str, Option(metavar="TEXT", help="What participants see above the questions.")],
     epsilon: EpsilonOption,
-    mechanism: options.ChoiceOption,
-    answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
+    mechanism: options.ChoiceOption = "auto",
+    answers: Annotated[
+        int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
+    ] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     people: Annotated[
-        int | None, Option(help="How many people the next phase will ask; for --mechanism auto, how many in all.")
+        int | None,
+        Option(metavar="N", help="How many people the second round will ask; for --mechanism auto, how many in all."),
     ] = None,
     rule: RuleOption = "robust",
-    max_pivot_guess: Annotated[
-        float | None, Option(help="How often somebody who sees a report may guess which question it really answers.")
-    ] = None,
+    max_pivot_guess: options.BoundOption = None,
     observer: options.ObserverOption = "knows-nothing",
-    about: Annotated[str, Option(help="Who asks, and why: participants read it below the title.")] = "",
+    about: Annotated[str, Option(metavar="TEXT", help="Who asks, and why: participants read it.")] = "",
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
-    phase1_share: Annotated[float, Option(help="The share of tokens that are for the first phase.")] = 0.1,
+    phase1_share: Annotated[float, Option(metavar="SHARE", help="The share of tokens for the first round.")] = 0.1,
     public_url: PublicUrlOption = None,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Start a campaign, which is open at once."""
+    """Start a campaign: a survey with a link, open at once."""
     from privtally.cli.groups import read_groups
     from privtally.files import read_schema
     from privtally.mechanisms import NAMED
@@ -99,7 +105,7 @@ def create(
     say_campaign(on_store(store, work, create=True), json=json, public_url=public_url)
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """List all campaigns, the newest first."""
 
@@ -119,7 +125,7 @@ def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
         out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {reports:>9,} reports  {own.title}")
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
     campaign: CampaignArgument,
     public_url: PublicUrlOption = None,
@@ -130,21 +136,21 @@ def show(
     say_campaign(on_campaign(store, campaign, campaign_view), json=json, public_url=public_url)
 
 
-@app.command()
+@app.command(cls=Command)
 def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Learn from the reports so far and open the next phase."""
+    """Learn from the reports so far and open the second round."""
     _move_on(campaign, store, "advance", json=json)
 
 
-@app.command()
+@app.command(cls=Command)
 def refresh(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Open another round, which asks as the campaign's first plan did."""
+    """Ask again: open the campaign anew as its first plan asked."""
     _move_on(campaign, store, "refresh", json=json)
 
 
-@app.command()
+@app.command(cls=Command)
 def close(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Take no more reports."""
+    """Close a campaign: it takes no more reports."""
 
     async def step(opened: "Store", survey: "Survey") -> "CampaignView":
         from privtally.service import operations
@@ -154,14 +160,14 @@ def close(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: Js
     say_campaign(on_campaign(store, campaign, step), json=json)
 
 
-@app.command()
+@app.command(cls=Command)
 def delete(
     campaign: CampaignArgument,
-    title: Annotated[str, Option(help="The campaign's title, to confirm that it is the one.")],
+    title: Annotated[str, Option(metavar="TEXT", help="The campaign's title, to confirm that it is the one.")],
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Delete a closed campaign with all its reports. Backups keep them."""
+    """Delete a closed campaign with all its reports; backups keep them."""
 
     async def step(opened: "Store", survey: "Survey") -> str:
         from privtally.service import operations
@@ -176,15 +182,17 @@ def delete(
         out.print(f"Campaign {deleted[:12]}… and all its reports are deleted; backups still hold them.")
 
 
-@app.command()
+@app.command(cls=Command)
 def tokens(
     campaign: CampaignArgument,
     number: Annotated[int, Argument(metavar="N", help="How many tokens.")],
-    output: Annotated[Path, Option("--output", "-o", help="Where the tokens go, one a line; a new file, or -.")],
+    output: Annotated[
+        Path, Option("--output", "-o", metavar="FILE", help="A new file for the tokens, one a line; or -.")
+    ],
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Issue participation tokens, each good for one report. The store keeps their hashes only."""
+    """Issue participation tokens, each good for one report; the store keeps their hashes only."""
     from privtally.files import is_stream, write_bytes
     from privtally.store.private_file import new_private_file
 
@@ -199,13 +207,18 @@ def tokens(
     announce(output, {"campaign": found, "tokens": number}, f"{output}: {number:,} tokens", json=json)
 
 
-@app.command()
+@app.command(cls=Command)
 def export(
     context: typer.Context,
     campaign: CampaignArgument,
     output: Annotated[
         Path,
-        Option("--output", "-o", help="A .csv (estimates), .json (all documents), .ndjson or .parquet (reports) file."),
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A .csv (estimates), .json (all documents), .ndjson or .parquet (reports) file.",
+        ),
     ],
     method: MethodOption = "pooled",
     ids: Annotated[bool, Option("--ids", help="Keep the ids of reports (.ndjson, .parquet).")] = False,

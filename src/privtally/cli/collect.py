@@ -17,21 +17,28 @@ def privatise(
     data: options.ManyDataArgument,
     plan: PlanOption,
     output: Annotated[
-        Path, Option("--output", "-o", help="Where the reports go: .ndjson, .csv or .parquet; - is NDJSON.")
+        Path,
+        Option("--output", "-o", metavar="FILE", help="Where the reports go: .ndjson, .csv or .parquet; - is NDJSON."),
     ],
     codes: options.CodesFlag = False,
     keep_order: Annotated[
         bool,
-        Option("--keep-order", help="Keep the rows' order (report 5 is row 5's) instead of sorting by random ids."),
+        Option("--keep-order", help="Keep the order of the rows, so that everybody sees which row a report came from."),
     ] = False,
     workers: Annotated[
-        int, Option(help="How many threads draw reports; 0 for one a core.", callback=options.within(0, 1_024))
+        int,
+        Option(metavar="N", help="How many threads draw reports; 0 for one a core.", callback=options.within(0, 1_024)),
     ] = 0,
     engine: PrivatiseEngineOption = "duckdb",
     master: MasterOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Turn every row of answers into a private report, in an order that says nothing about the rows."""
+    """Turn every row of answers into a private report, in an order that says nothing about the rows.
+
+    What a file holds is told by its name: .csv, .ndjson or .jsonl (each also .gz or .zst), or .parquet. Columns that
+    the schema does not name are ignored. Rows that do not fit the schema refuse everything; the first ten are named by
+    line and question, and no answer is ever quoted.
+    """
     if engine == "spark":
         if workers:
             raise EngineError("--workers has no effect with --engine spark, which has its own; leave it out")
@@ -76,9 +83,9 @@ def tally(
         ),
     ],
     plan: PlanOption,
-    output: Annotated[Path, Option("--output", "-o", help="Where the counts go.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the counts go.")],
     trust_ids: Annotated[
-        bool, Option("--trust-ids", help="Count every report without comparing ids: where each is known to stand once.")
+        bool, Option("--trust-ids", help="Do not compare ids: for reports that are known to be there once.")
     ] = False,
     set_aside: Annotated[
         Path | None,
@@ -88,11 +95,21 @@ def tally(
     master: MasterOption = None,
     state: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Remember here what was counted: next time only files that are new are read."),
+        Option(
+            metavar="DIR",
+            help="Remember in this directory what was counted, and next time read only files that are new.",
+        ),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Count the reports to a plan, each report id once."""
+    """Count the private reports to a plan, each report once.
+
+    Reports that do not count are set aside, and how many is said by reason. Wrong_plan: the report answers another
+    plan. Invalid_report: this plan cannot give it. Id_conflict: its id came with different codes.
+
+    --state makes counting day by day cheap: the counts are those of all files so far, and ids are compared across days.
+    A counted file must stay as it was.
+    """
     from privtally.files import check_output, read_plan, write_bytes
     from privtally.tables.engines import EngineChoice
     from privtally.tables.paths import every_file

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from privtally.cli.commands import Command, Group
 from privtally.cli.console import announce, out, print_json
 from privtally.cli.options import JsonFlag
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_store
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from privtally.store.checking import Checked
     from privtally.store.session import Store
 
-app = typer.Typer(no_args_is_help=True, help="Check a store, back it up and bring it back.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Check the store of a service, back it up and restore it.")
 
 
-@app.command()
+@app.command(cls=Command)
 def migrate(store: StoreOption = USUAL_STORE) -> None:
-    """Bring a store's schema up to date, which every other command does as well."""
+    """Bring a store of an older version up to date; every other command does so as well."""
 
     async def work(opened: "Store") -> None:
         await opened.integrity()
@@ -30,9 +31,9 @@ def migrate(store: StoreOption = USUAL_STORE) -> None:
     out.print("The store is up to date.")
 
 
-@app.command()
+@app.command(cls=Command)
 def check(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Count all reports anew, and compare with the counts that were kept up to date."""
+    """Check a store: count all reports anew and compare with the counts that were kept."""
     found = on_store(store, _checked)
     if json:
         print_json(found)
@@ -42,13 +43,13 @@ def check(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
         raise StoreError(f"the store is damaged: {found.faults[0]}; restore it from a backup")
 
 
-@app.command()
+@app.command(cls=Command)
 def backup(
-    output: Annotated[Path, Option("--output", "-o", help="Where the copy goes; a new file.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="A new file for the copy.")],
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Copy a SQLite store to a file, while a service may be using it."""
+    """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump."""
 
     async def work(opened: "Store") -> None:
         await opened.backup(output)
@@ -57,13 +58,13 @@ def backup(
     announce(output, {}, f"{output}: a copy of the store, with all its reports and hashes of tokens", json=json)
 
 
-@app.command()
+@app.command(cls=Command)
 def restore(
     copy: Annotated[Path, Argument(metavar="COPY", help="A copy that `db backup` made.")],
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Check a copy and put it in place of a SQLite store that is not there any more; the copy stays as it is."""
+    """Check a copy and make a SQLite store of it where none is; stop the service first."""
     from privtally.files import open_binary
     from privtally.store.private_file import new_private_file
 
@@ -82,9 +83,9 @@ def restore(
     announce(target, {"reports": checked.reports}, f"{target}: {checked.reports:,} reports are back", json=json)
 
 
-@app.command()
+@app.command(cls=Command)
 def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Issue a new administrator's token, also while a service is running; the one before is worth nothing then."""
+    """Issue a new administrator's token, also while a service is running; the one before stops working."""
 
     async def work(opened: "Store") -> str:
         from privtally.service.tokens import new_admin_token

@@ -28,21 +28,29 @@ if TYPE_CHECKING:
 
 def design(
     context: typer.Context,
-    schema: Annotated[Path, Argument(metavar="SCHEMA", help="A schema in .toml or .json.")],
+    schema: options.SchemaArgument,
     epsilon: EpsilonOption,
-    output: Annotated[Path, Option("--output", "-o", help="Where the plan goes.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the plan goes.")],
     mechanism: options.ChoiceOption = "auto",
     people: Annotated[
-        int | None, Option(help="How many people will be asked in all, for --mechanism auto.", callback=check_people)
+        int | None,
+        Option(metavar="N", help="How many people will be asked in all, for --mechanism auto.", callback=check_people),
     ] = None,
     max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
-    answers: Annotated[int, Option(help="How many phases of the campaign one person may answer.")] = 1,
+    answers: Annotated[
+        int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
+    ] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Write the first phase's plan of a campaign."""
+    """Write the plan of the first round: the rules by which answers become private.
+
+    With --mechanism auto say with --people how many people will be asked in all; the choice is that of advise. Corr-rr
+    needs questions with the same answers, an alignment in the schema, or answers with an order. It has groups from the
+    second round on, like rs-rfd and cond-rr.
+    """
     from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
@@ -58,7 +66,9 @@ def design(
         found = recommended(the_schema, epsilon, people, max_pivot_guess)
         chosen = found.options
         if found.phase1_share is not None and max_pivot_guess != MAX_PIVOT_GUESS:
-            err.print(f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second phase is hidden there.")
+            err.print(
+                f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second round keeps to it there."
+            )
     else:
         options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
         named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
@@ -72,21 +82,30 @@ def design(
 def learn(
     context: typer.Context,
     phase: PhaseOption,
-    output: Annotated[Path, Option("--output", "-o", help="Where the next phase's plan goes.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the next plan goes.")],
     rule: RuleOption = "robust",
     max_pivot_guess: BoundOption = None,
     observer: ObserverOption = "knows-nothing",
     people: Annotated[
-        int | None, Option(help="How many people the next phase will ask; nine times the first's if not given.")
+        int | None,
+        Option(metavar="N", help="How many people the second round will ask; nine times the first's if not given."),
     ] = None,
     groups: Annotated[
         str | None,
-        Option(metavar="A,B;C,D", help="Other groups than the last plan's; auto chooses them from the reports."),
+        Option(
+            metavar="A,B;C,D",
+            help="Other groups of questions than the last plan's; auto chooses them from the reports.",
+        ),
     ] = None,
     pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Write the next phase's plan, learned from the counts of all earlier phases."""
+    """Write the plan of the second round, learned from what the first one counted.
+
+    Only rs-rfd, corr-rr and cond-rr learn. The plan keeps to --max-pivot-guess with the rule robust; the rules
+    proposition and published have no bound. Cond-rr answers fewer questions a report than --pivots says where the
+    reports so far cannot support more, and says so.
+    """
     from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
     from privtally.collector.learn import check_learns, compare_groups, learn
     from privtally.files import check_output, read_history
@@ -101,7 +120,9 @@ def learn(
         wanted: Any = {"rule": rule, "people": people, "max_pivot_guess": max_pivot_guess, "observer": observer}
         if groups == "auto":
             if pivots > 1:
-                raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+                raise CampaignError(
+                    "--groups auto chooses for one question a report; name the groups, or leave --pivots out"
+                )
             considered = after_phase1(compare_groups(history, **wanted), schema.names)
             named = considered["chosen"]["groups"]
         plan = learn(history, groups=named, pivots=pivots, **wanted)
@@ -113,11 +134,11 @@ def learn(
 
 
 def refresh(
-    plans: Annotated[list[Path], Argument(metavar="PLAN…", help="The plans of the campaign so far.")],
-    output: Annotated[Path, Option("--output", "-o", help="Where the next round's first plan goes.")],
+    plans: Annotated[list[Path], Argument(metavar="PLAN…", help="All plans of the campaign so far.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the plan goes.")],
     json: JsonFlag = False,
 ) -> None:
-    """Write the first plan of a campaign's next round, which asks as the campaign's first plan did."""
+    """Write a plan to ask again later: it asks as the campaign's first plan did."""
     from privtally.documents.campaign import refresh
     from privtally.files import check_output, read_plan
 

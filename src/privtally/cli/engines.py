@@ -12,15 +12,21 @@ from privtally.names import EngineName
 
 EngineOption = Annotated[
     EngineName,
-    Option("--engine", help="What computes: duckdb, polars (extra polars) or spark (extra spark); equal counts."),
+    Option(
+        "--engine",
+        metavar="NAME",
+        help="What counts: duckdb, polars or spark (extras of these names); the same counts.",
+    ),
 ]
 PrivatiseEngineOption = Annotated[
     Literal["duckdb", "spark"],
-    Option("--engine", help="What privatises: duckdb here, or the workers of spark, a file each, into a directory."),
+    Option(
+        "--engine", metavar="NAME", help="Where it happens: duckdb (here) or spark (its workers, into a directory)."
+    ),
 ]
 MasterOption = Annotated[
     str | None,
-    Option("--master", metavar="URL", help="With --engine spark: the cluster's master, as spark://host:7077."),
+    Option("--master", metavar="URL", help="With --engine spark: the cluster's master, as spark://HOST:7077."),
 ]
 
 

@@ -2,18 +2,24 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from privtally.cli import options
+from privtally.cli.commands import complete_list
 from privtally.cli.console import announce, err, out, print_json, progress, read_answers, write_picture
 from privtally.errors import CampaignError, DocumentError, PrivtallyError
-from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, MechanismName
+from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, METHODS, RULES_WITH_BOUND, MechanismName
 
 if TYPE_CHECKING:
     from privtally.lab.compare import Comparison
     from privtally.lab.paper.panels import Conventions
+
+METHODS_HELP = (
+    "Methods, separated by commas: pooled, unbiased, paper; +simplex after the last two makes their shares add up to "
+    "100 % with none below 0."
+)
 
 
 def reproduce(
@@ -21,12 +27,14 @@ def reproduce(
         list[str] | None, Argument(metavar="ID…", help="Figures and tables, such as fig_3a or table_6; all if none.")
     ] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="A directory for pictures, CSV files and results.json.")
+        Path | None,
+        Option("--output", "-o", metavar="DIR", help="A directory for pictures, CSV files and results.json."),
     ] = None,
     runs: options.RunsOption = 100,
     seed: options.SeedOption = 1,
     data_dir: Annotated[
-        Path | None, Option(help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded.")
+        Path | None,
+        Option(metavar="DIR", help="Where the UCI files are; else PRIVTALLY_DATA_DIR, else they are downloaded."),
     ] = None,
     as_written: Annotated[
         bool, Option("--as-written", help="Follow the paper's text where the published numbers do not.")
@@ -34,7 +42,10 @@ def reproduce(
     workers: options.WorkersOption = 0,
     json: options.JsonFlag = False,
 ) -> None:
-    """Run the paper's experiments and lay its published numbers beside ours."""
+    """Repeat the paper's experiments and lay its published numbers beside ours.
+
+    An id such as fig_3 stands for all its panels. The seed alone decides every number.
+    """
     from privtally.lab.paper import reproduce as lab
     from privtally.lab.paper.datasets import data_directory
     from privtally.lab.paper.others import make_other
@@ -73,35 +84,54 @@ def reproduce(
 
 def compare(
     data: options.DataArgument,
-    schema: options.SchemaOption,
-    epsilon: Annotated[str, Option("--epsilon", "-e", help="Budgets, separated by commas.")],
+    schema: options.FoundSchemaOption = None,
+    epsilon: Annotated[
+        str, Option("--epsilon", "-e", metavar="NUMBERS", help="One budget, or several separated by commas.")
+    ] = "1",
     phase1_share: options.ShareOption = 0.1,
     people: Annotated[
         int | None,
-        Option(help="Ask so many people, drawn from the table with replacement.", callback=options.check_people),
+        Option(
+            metavar="N", help="Ask so many people, drawn from the data with replacement.", callback=options.check_people
+        ),
     ] = None,
     groups: Annotated[
         str | None,
-        Option(metavar="A,B;C,D", help="Compare in these groups as well; auto chooses them for each mechanism."),
+        Option(
+            metavar="A,B;C,D",
+            help="Compare in these groups of questions as well; auto chooses them for each mechanism.",
+        ),
     ] = None,
     pivots: Annotated[
-        int, Option(help="Compare smp with so many questions a report as well.", callback=options.within(1, 3))
+        int,
+        Option(metavar="N", help="Compare smp with so many questions a report as well.", callback=options.within(1, 3)),
     ] = 1,
     max_pivot_guess: options.GuessOption = MAX_PIVOT_GUESS,
     runs: options.RunsOption = 200,
     mechanisms: Annotated[
-        str | None, Option(help="Mechanisms, separated by commas; all that fit if not given.")
+        str | None,
+        Option(
+            metavar="NAMES",
+            help="Mechanisms, separated by commas; all that fit if not given.",
+            autocompletion=complete_list(MECHANISMS),
+        ),
     ] = None,
     methods: Annotated[
-        str | None, Option(help="Methods, separated by commas: pooled, unbiased(+simplex), paper(+simplex).")
+        str | None, Option(metavar="NAMES", help=METHODS_HELP, autocompletion=complete_list(METHODS))
     ] = None,
     seed: options.SeedOption = 1,
     workers: options.WorkersOption = 0,
     plot: options.PlotOption = None,
+    every: Annotated[bool, Option("--all", help="Show every method, not only the best of each mechanism.")] = False,
     json: options.JsonFlag = False,
 ) -> None:
-    """Compare every mechanism and method on public or pilot data of one's own."""
+    """Compare all mechanisms and methods by simulation, on public or pilot data of your own.
+
+    Every campaign is run --runs times with this program's own estimators. The answer is the best method of each
+    mechanism, as half the width of a 95 % interval in percentage points; --all shows all methods.
+    """
     from privtally.cli.groups import named_groups
+    from privtally.cli.schemas import find_schema
     from privtally.documents.plan import check_epsilon, design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
@@ -121,7 +151,7 @@ def compare(
     wanted = _chosen("--mechanisms", mechanisms, MECHANISMS)
     if not 0 < max_pivot_guess <= 1:
         raise CampaignError(f"--max-pivot-guess must be above 0 and at most 1, got {max_pivot_guess}")
-    the_schema = read_schema(schema)
+    the_schema = read_schema(schema or find_schema(data, notice=err.print))
     named = None
     if groups not in (None, "auto"):
         named = tuple(map(tuple, named_groups(groups or "", the_schema)))
@@ -137,7 +167,7 @@ def compare(
                 raise
             err.print(f"Left out {mechanism}: {refusal}.")
     if not the_mechanisms:
-        raise CampaignError("no mechanism can ask these people these questions")
+        raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
     chosen = []
     for budget in budgets:
         for variant in (each for each in variants(the_mechanisms) if fits(each, the_schema)):
@@ -153,30 +183,53 @@ def compare(
     if json:
         print_json(table)
     else:
-        _print_comparison(rows, study.people, runs)
+        _print_comparison(rows, study.people, runs, every=every)
 
 
-def _print_comparison(rows: "list[Comparison]", people: int, runs: int) -> None:
+def _best_of_each(rows: "list[Comparison]") -> "list[Comparison]":
+    """The best row of each mechanism, with its groups and pivots, at each budget, in the order of the rows."""
+    best: dict[tuple[Any, ...], Comparison] = {}
+    for row in rows:
+        best.setdefault((row.epsilon, row.mechanism, row.groups, row.pivots), row)
+    return list(best.values())
+
+
+def _print_comparison(rows: "list[Comparison]", people: int, runs: int, *, every: bool) -> None:
     from rich.table import Column, Table
 
-    from privtally.cli.auto import HALF_WIDTH, layout, number
+    from privtally.cli.auto import HALF_WIDTH, layout
+    from privtally.cli.numbers import number, points
     from privtally.lab.advise import POINTS
+    from privtally.lab.compare import SIMPLEX
     from privtally.lab.offers import Design
 
-    out.print(f"{people:,} people, {runs} runs; ± percentage points of a frequency, the best first.")
-    out.print(HALF_WIDTH)
+    def campaign(row: "Comparison") -> str:
+        rule = f", {row.rule}" if row.rule else ""
+        return layout(Design(row.mechanism, row.groups, row.pivots)) + rule
+
+    for epsilon in dict.fromkeys(row.epsilon for row in rows):
+        own = [row for row in rows if row.epsilon == epsilon]
+        hidden = [row for row in own if row.mechanism != "smp" and row.rule in (None, *RULES_WITH_BOUND)][:1]
+        said = [f"{campaign(row)} with method {row.method}, {points(row.points)}" for row in (own[0], *hidden)]
+        hides = f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], own[:1]) else ""
+        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
+    out.print(f"{people:,} people, {runs} simulated runs; {HALF_WIDTH}")
     numbers = (Column(name, justify="right") for name in ("measured", "s.e.", "expected"))
     table = Table("ε", "campaign", "method", *numbers)
-    for place, row in enumerate(rows):
-        if place and rows[place - 1].epsilon != row.epsilon:
+    shown = rows if every else _best_of_each(rows)
+    for place, row in enumerate(shown):
+        if place and shown[place - 1].epsilon != row.epsilon:
             table.add_section()
-        error = (
-            "" if row.standard_error is None or not row.mse else number(row.points * row.standard_error / row.mse / 2)
-        )
-        expected = "" if row.expected_mse is None else f"{POINTS * row.expected_mse**0.5:.3g}"
-        campaign = layout(Design(row.mechanism, row.groups, row.pivots)) + (f", {row.rule}" if row.rule else "")
-        table.add_row(f"{row.epsilon:g}", campaign, row.method, f"{row.points:.3g}", error, expected)
+        spread = row.standard_error if row.mse else None
+        error = "" if spread is None else number(row.points * spread / row.mse / 2)
+        expected = "" if row.expected_mse is None else f"± {POINTS * row.expected_mse**0.5:.3g}"
+        table.add_row(f"{row.epsilon:g}", campaign(row), row.method, f"± {row.points:.3g}", error, expected)
     out.print(table)
+    out.print("In percentage points: what was measured, its standard error, and what advise expects of pooled.")
+    if len(shown) < len(rows):
+        out.print(f"The best method of each mechanism; --all shows all {len(rows)} rows.")
+    if any(row.method.endswith(SIMPLEX) for row in shown):
+        out.print(f"{SIMPLEX}: shares moved to the nearest ones that add up to 100 % with none below 0.")
 
 
 def _without_missing_data(ids: list[str], directory: Path | None) -> list[str]:

@@ -24,7 +24,8 @@ PublicUrlOption = Annotated[
     str | None,
     Option(
         envvar="PRIVTALLY_PUBLIC_URL",
-        help="The address that participants use, if it is another one: https://HOST.",
+        metavar="URL",
+        help="The address that participants use, for links: https://HOST, without a path.",
         callback=_check_public_url,
     ),
 ]

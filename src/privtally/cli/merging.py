@@ -11,10 +11,10 @@ from privtally.cli.options import JsonFlag
 
 def merge(
     counts: Annotated[list[Path], Argument(metavar="COUNTS…", help="Counts of the same plan, as tally writes them.")],
-    output: Annotated[Path, Option("--output", "-o", help="Where the sum goes.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the sum goes.")],
     json: JsonFlag = False,
 ) -> None:
-    """Add counts of the same plan. Ids are not in counts: a report that stands in two of them counts twice."""
+    """Add counts of the same plan; a report that was counted in two of them counts twice."""
     from privtally.documents.counts import load_counts
     from privtally.files import MOST_TABLE_BYTES, check_output, naming, read, write_bytes
     from privtally.tables.paths import refuse_twice

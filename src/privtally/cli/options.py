@@ -1,17 +1,17 @@
 """Arguments and options that several commands share."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 from typer import Argument, Option
-from typer.core import TyperCommand
 
-from privtally.errors import CampaignError, DocumentError
+from privtally.errors import CampaignError
 from privtally.names import (
     LEARNED_WITH,
+    MECHANISMS,
+    RULES,
     RULES_WITH_BOUND,
     LearningOption,
     MechanismChoice,
@@ -21,55 +21,124 @@ from privtally.names import (
     Rule,
 )
 
+
+def _or(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+FINER = "Finer control"
+"""The panel of options that few people need."""
+
 DataArgument = Annotated[
     Path,
     Argument(
         metavar="DATA",
-        help="Answers, a column for each attribute: .csv, .ndjson, .parquet, or - for CSV on standard input.",
+        help="Answers with a column for each question: .csv, .ndjson or .parquet; - is CSV from standard input.",
     ),
 ]
 ManyDataArgument = Annotated[
     list[Path],
     Argument(
         metavar="DATA…",
-        help="Files of answers, directories of them or patterns, a column for each attribute; - is CSV from a pipe.",
+        help="Files of answers with a column for each question, directories or patterns; - is CSV from standard input.",
+    ),
+]
+SchemaArgument = Annotated[Path, Argument(metavar="SCHEMA", help="The questions: a schema in .toml or .json.")]
+FoundSchemaOption = Annotated[
+    Path | None,
+    Option(
+        "--schema",
+        "-s",
+        metavar="FILE",
+        help="The questions; if not given, DATA.toml, DATA.json, schema.toml or schema.json beside the data.",
     ),
 ]
 CodesFlag = Annotated[
-    bool, Option("--codes", help="The data has codes 0, 1, 2 … instead of labels, in the labels' order.")
+    bool, Option("--codes", help="The data has codes 0, 1, 2 … instead of answers, in the order of the schema.")
+]
+EpsilonOption = Annotated[
+    float, Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of each participant, 0.000001 to 32.")
+]
+JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
+MechanismOption = Annotated[
+    MechanismName, Option("--mechanism", "-m", metavar="NAME", help=f"How answers become private: {_or(MECHANISMS)}.")
+]
+ChoiceOption = Annotated[
+    MechanismChoice,
+    Option(
+        "--mechanism",
+        "-m",
+        metavar="NAME",
+        help=f"How answers become private: auto (what advise recommends), {_or(MECHANISMS)}.",
+    ),
+]
+MethodOption = Annotated[
+    Method,
+    Option(
+        metavar="NAME",
+        help="How counts become shares: pooled (the smallest errors), unbiased, or paper (the paper's own).",
+    ),
 ]
 GroupsOption = Annotated[
     str | None,
-    Option(metavar="A,B;C,D", help="Groups of attributes, each with a pivot and a share of the budget; auto chooses."),
+    Option(
+        rich_help_panel=FINER,
+        metavar="A,B;C,D",
+        help="Groups of questions: a report answers one question of each and shares the budget; auto chooses them.",
+    ),
 ]
 PivotsOption = Annotated[
-    int, Option(help="How many questions a report answers, with an equal share of the budget (not spl, corr-rr).")
+    int,
+    Option(
+        rich_help_panel=FINER,
+        metavar="N",
+        help="How many questions a report answers, 1 to 3; they share the budget (not with spl, corr-rr).",
+    ),
 ]
 CoarsenFlag = Annotated[
-    bool, Option("--coarsen", help="First merge the labels of all attributes into one number of classes, as the paper.")
+    bool,
+    Option(
+        "--coarsen",
+        rich_help_panel=FINER,
+        help="First merge answers until all questions have equally many, as the paper does.",
+    ),
 ]
-EpsilonOption = Annotated[float, Option("--epsilon", "-e", help="The privacy budget of each participant.")]
-JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
-MechanismOption = Annotated[MechanismName, Option("--mechanism", "-m", help="How answers become private.")]
-ChoiceOption = Annotated[
-    MechanismChoice, Option("--mechanism", "-m", help="How answers become private; auto takes what advise recommends.")
+PlanOption = Annotated[Path, Option("--plan", "-p", metavar="FILE", help="The plan that the reports answer.")]
+RuleOption = Annotated[
+    Rule,
+    Option(
+        rich_help_panel=FINER, metavar="NAME", help=f"How corr-rr chooses how often answers go together: {_or(RULES)}."
+    ),
 ]
-MethodOption = Annotated[Method, Option(help="How counts become frequencies.")]
-PlanOption = Annotated[Path, Option("--plan", "-p", help="The plan that is answered.")]
-RuleOption = Annotated[Rule, Option(help="How corr-rr chooses its copy probabilities.")]
+_GUESS = "How often somebody who sees a report may guess which question was really used"
 GuessOption = Annotated[
-    float, Option(help="How often somebody who sees a report may guess which question it really answers.")
+    float, Option(rich_help_panel=FINER, metavar="SHARE", help=f"{_GUESS}; 1 lets everybody know it.")
 ]
 BoundOption = Annotated[
-    float | None,
-    Option(help="How often somebody who sees a report may guess which question it really answers; 0.5 if not given."),
+    float | None, Option(rich_help_panel=FINER, metavar="SHARE", help=f"{_GUESS}; 0.5 if not given.")
 ]
 ObserverOption = Annotated[
-    Observer, Option(help="Who guesses: somebody who knows the plan alone, or also the totals of Phase I.")
+    Observer,
+    Option(
+        rich_help_panel=FINER,
+        metavar="NAME",
+        help="Who guesses: knows-nothing (somebody who knows the plan alone) or knows-totals (also the first round's).",
+    ),
 ]
 PhaseOption = Annotated[
-    list[Path], Option(metavar="PLAN COUNTS", help="A phase's plan and counts; once for each phase.")
+    list[Path],
+    Option(
+        metavar="PLAN COUNTS", help="A plan and its counts; once for the first round, once for the second, and so on."
+    ),
 ]
+SeedOption = Annotated[int, Option(metavar="N", help="The same seed gives the same numbers.")]
+ShareOption = Annotated[
+    float,
+    Option(
+        rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first round (Phase I)."
+    ),
+]
+PlotOption = Annotated[Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.")]
 
 
 def within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None], int | None]:
@@ -83,14 +152,20 @@ def within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None],
     return check
 
 
-PlotOption = Annotated[Path | None, Option(help="Also draw it to a .png or .svg file.")]
-RunsOption = Annotated[int, Option(help="How many times every campaign is simulated.", callback=within(1, 1_000_000))]
-SchemaOption = Annotated[Path, Option("--schema", "-s", help="A schema in .toml or .json.")]
-SeedOption = Annotated[int, Option(help="The same seed gives the same numbers.")]
-ShareOption = Annotated[float, Option(help="The share of people who are asked in Phase I.")]
 check_people = within(1, 10**12)
+RunsOption = Annotated[
+    int, Option(metavar="N", help="How many times everything is simulated.", callback=within(1, 1_000_000))
+]
+TopOption = Annotated[
+    int | None,
+    Option(
+        metavar="N",
+        help="Only the N most frequent answers to each question, with intervals that hold together.",
+        callback=within(1, 65_536),
+    ),
+]
 WorkersOption = Annotated[
-    int, Option(help="How many processes share the work; 0 for one a core.", callback=within(0, 1_024))
+    int, Option(metavar="N", help="How many processes share the work; 0 for one a core.", callback=within(0, 1_024))
 ]
 
 
@@ -117,21 +192,3 @@ def check_learning(
     refuse_without_effect(context, unused, f"with {mechanism}")
     if rule not in RULES_WITH_BOUND:
         refuse_without_effect(context, ["max_pivot_guess", "observer"], f"with the rule {rule}")
-
-
-class PhaseOptions(TyperCommand):
-    """A command that reads `--phase PLAN COUNTS` as `--phase PLAN --phase COUNTS`, as typer's options take one file."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        spread: list[str] = []
-        rest = iter(args)
-        for word in rest:
-            option, _, file = word.partition("=")
-            if option != "--phase":
-                spread.append(word)
-                continue
-            files = [*filter(None, [file]), *islice(rest, 1 if file else 2)]
-            if len(files) < 2 or any(path.startswith("-") and path != "-" for path in files):
-                raise DocumentError("--phase needs two files: --phase PLAN COUNTS")
-            spread += ["--phase", files[0], "--phase", files[1]]
-        return super().parse_args(ctx, spread)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from privtally.cli.console import beside, err, out, print_json
+from privtally.cli.numbers import share, surer
 from privtally.cli.options import JsonFlag
 from privtally.errors import DocumentError
 
@@ -16,19 +17,28 @@ if TYPE_CHECKING:
 def audit(
     plans: Annotated[list[Path], Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")],
     frequencies: Annotated[
-        Path | None, Option(help="An estimate: what an observer knows; if not given, what the plan says, or nothing.")
+        Path | None,
+        Option(
+            metavar="FILE", help="An estimate that the observer knows; if not given, what the plan says, or nothing."
+        ),
     ] = None,
-    certificate: Annotated[Path | None, Option(help="Also write a certificate of the one plan to this file.")] = None,
+    certificate: Annotated[
+        Path | None, Option(metavar="FILE", help="Also write a certificate of one plan here.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Say exactly what a report gives away."""
+    """Say exactly what a report gives away about the person who sent it.
+
+    The figures follow from the integer weights that draw reports, not from formulas. Several plans are those that one
+    person answers: their budgets add up. Plans too large to enumerate get a bound, which is called so.
+    """
     from privtally.documents.estimate import load_estimate
     from privtally.files import MOST_TABLE_BYTES, check_output, read, read_plan, write_bytes
     from privtally.privacy.audit import audit_campaign
     from privtally.privacy.certificate import certify, dump_certificate
 
     if certificate is not None and len(plans) > 1:
-        raise DocumentError("--certificate takes one plan at a time")
+        raise DocumentError("--certificate takes one plan at a time; name one")
     check_output(certificate, [*plans, *([] if frequencies is None else [frequencies])])
     the_plans = [read_plan(path) for path in plans]
     known = None
@@ -55,7 +65,10 @@ def verify(
     plan: Annotated[Path, Argument(metavar="PLAN", help="A plan.")],
     certificate: Annotated[Path, Argument(metavar="CERTIFICATE", help="Its certificate.")],
 ) -> None:
-    """Check a certificate against its plan, by other code than made it; exit code 2 if it is not true."""
+    """Check a certificate against its plan, with other code than made it.
+
+    A certificate that is not true ends with exit code 2 and the reason.
+    """
     from privtally.exact import wire
     from privtally.files import naming, read_bytes
     from privtally.privacy.verify import verify
@@ -73,10 +86,11 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
     from rich.table import Table
 
     kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
+    out.print(surer(part["epsilon"]))
     out.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
     out.print(f"Between any two records: ε = {part['epsilon']:g} promised, {kind} {part['realised']} realised.")
     if part["answers"] > 1:
-        often = f"{part['answers']} phases of the campaign, ε = {part['total_epsilon']:g} in all"
+        often = f"{part['answers']} times in this campaign, ε = {part['total_epsilon']:g} in all"
         out.print(f"One person may answer {often}.")
     table = Table("answers that differ", "ε", title="Two people who differ in …", title_justify="left")
     for entry in part["by_differing_attributes"]:
@@ -88,7 +102,7 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
         if not part["pivot_guess_exact"]:
             often = f"at most {often} (a bound; too large to enumerate)"
         who = "Someone who knows the totals and sees a report" if knows else "Someone who sees a report"
-        out.print(f"{who} guesses which question was used right {often}.")
+        out.print(f"{who} guesses which question was really used right {often}.")
     for name, guess in (part["value_guesses"] or {}).items():
         often = _gained(guess["with_report"], guess["without_report"])
         out.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")
@@ -108,19 +122,19 @@ def _print_poisoning(poisoning: dict[str, Any], out: "Console") -> None:
         )
         return
     name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
-    line = f"If {poisoning['share']:.0%} of those who answer make up their reports together, they move "
+    line = f"If {100 * poisoning['share']:.0f} % of those who answer make up their reports together, they move "
     line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
     if worst["quiet_shift_points"] != worst["shift_points"]:
         quietly = _moved(worst["quiet_shift_points"])
         line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
-    line += f". That attack is hidden up to a share of {worst['hidden_below_share']:.1%}: honest people with other "
+    line += f". That attack is hidden up to a share of {share(worst['hidden_below_share'])}: honest people with other "
     line += "answers would leave the same counts of every attribute. A weaker one hides at any share."
     out.print(line)
 
 
 def _gained(with_report: float, without_report: float) -> str:
     """How often a guess is right with a report, beside how often it is without."""
-    found, known = f"{with_report:.1%}", f"{without_report:.1%}"
+    found, known = share(with_report), share(without_report)
     if found == known:
         return f"{found} of the time, as often as without the report"
     return f"{found} of the time instead of {known}"

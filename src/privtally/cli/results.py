@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from privtally.cli.console import beside, err, json_bytes, print_json
-from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, refuse_without_effect, within
+from privtally.cli.options import JsonFlag, MethodOption, PhaseOption, PlotOption, TopOption, refuse_without_effect
 from privtally.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -23,25 +23,28 @@ def estimate(
     phase: PhaseOption,
     method: MethodOption = "pooled",
     pair: Annotated[
-        str | None, Option(metavar="A,B", help="The two-way table of two attributes, from reports that answer both.")
+        str | None, Option(metavar="A,B", help="The two-way table of two questions, from reports that answer both.")
     ] = None,
     pairs: Annotated[bool, Option("--pairs", help="All two-way tables that the reports carry.")] = False,
-    top: Annotated[
-        int | None,
+    top: TopOption = None,
+    by_round: Annotated[
+        bool,
         Option(
-            metavar="N",
-            help="Only the N most frequent answers to each question, with intervals that hold together.",
-            callback=within(1, 65_536),
+            "--by-round", help="Where a survey was asked again (refresh): the shares of every time, not only the last."
         ),
-    ] = None,
-    by_round: Annotated[bool, Option("--by-round", help="Every round's frequencies, not only the last one's.")] = False,
+    ] = False,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Also write the estimate to a .csv or .json file.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Also write it to a .csv or .json file.")
     ] = None,
     plot: PlotOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Estimate how frequent every answer is."""
+    """Estimate the share of every answer from plans and counts.
+
+    Intervals are 1.96 standard errors to each side, cut off at 0 and 100 %. Those of --top hold for all answers to a
+    question at once. --pair and --pairs need reports that answer two questions: those of a first round, of spl, or with
+    several questions a report.
+    """
     from privtally.cli import words
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs

@@ -16,17 +16,30 @@ if TYPE_CHECKING:
 
 def serve(
     store: StoreOption = USUAL_STORE,
-    host: Annotated[str, Option(envvar="PRIVTALLY_HOST", help="The address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str, Option(envvar="PRIVTALLY_HOST", metavar="HOST", help="The address to listen on.")
+    ] = "127.0.0.1",
     port: Annotated[
-        int, Option(envvar="PRIVTALLY_PORT", help="The port; 0 for any that is free.", callback=within(0, 65_535))
+        int,
+        Option(
+            envvar="PRIVTALLY_PORT",
+            metavar="N",
+            help="The port; 0 for any that is free.",
+            callback=within(0, 65_535),
+        ),
     ] = 8765,
     public_url: PublicUrlOption = None,
     new_token: Annotated[
-        bool, Option("--new-token", help="Issue a new administrator's token; the one before is worth nothing then.")
+        bool, Option("--new-token", help="Issue a new administrator's token; the one before stops working.")
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Collect reports over HTTP until interrupted. The first start shows the administrator's token, once."""
+    """Run surveys in a browser: serve their pages, collect reports and show results, until interrupted.
+
+    The first start shows the administrator's token, once. Standard error has one JSON object a line, and only if
+    something is wrong; no line has an address, a token or what somebody sent. Put a server that speaks TLS in front of
+    it. It needs the extra serve.
+    """
     with needing_the_extra():
         from privtally.cli.live_advice import live_advice
         from privtally.service.pages import Setup

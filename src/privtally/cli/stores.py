@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 StoreOption = Annotated[
-    str, Option(envvar="PRIVTALLY_STORE", help="Where everything is kept: sqlite:///FILE or postgresql://…")
+    str,
+    Option(
+        envvar="PRIVTALLY_STORE",
+        metavar="ADDRESS",
+        help="Where everything is kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    ),
 ]
 USUAL_STORE = "sqlite:///privtally.db"
 

@@ -8,8 +8,11 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from privtally.cli.numbers import share
 from privtally.collector.pairs import PairEstimate
+from privtally.documents.estimate import NORMAL_95
 
+HALF_INTERVAL = "± is half of a 95 % interval, in percentage points."
 MOST_ROWS = 40
 HEADER_WIDTH = 16
 """Names and labels above a column are folded to this width."""
@@ -35,21 +38,24 @@ def print_blocks(
         console.print(f"Only the first {MOST_ROWS} of {max(len(rows), len(columns)):,} are shown; --json has all.")
 
 
+def with_error(frequency: float, standard_error: float) -> str:
+    """A share with half of its 95 % interval, in percentage points."""
+    return f"{share(frequency)} ± {100 * NORMAL_95 * standard_error:.1f}"
+
+
 def print_pair(pair: PairEstimate, console: Console) -> None:
     """Print a two-way table."""
     first, second = pair.attributes
     console.print(f"{pair.reports:,} private reports of both")
     cells = [
-        [f"{frequency:.1%} ± {error:.1%}" for frequency, error in zip(row, errors, strict=True)]
+        [with_error(frequency, error) for frequency, error in zip(row, errors, strict=True)]
         for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
     ]
     print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
     end = ", no entry below 0" if pair.method == "pooled" else ""
-    console.print(
-        f"Rows and columns add up to the {pair.method} estimates of each question{end}; ± is a standard error."
-    )
+    console.print(f"Rows and columns add up to the {pair.method} estimates of each question{end}. {HALF_INTERVAL}")
     if pair.noisy:
         squares = [error**2 for errors in pair.standard_errors for error in errors]
         times = ceil(4 * sum(squares) * len(squares))
         more = f"about {times:,} times as many reports make them half as large"
-        console.print(f"Warning: the standard errors are as large as the entries, so this table says little; {more}.")
+        console.print(f"Warning: the errors are as large as the entries, so this table says little; {more}.")

@@ -10,18 +10,30 @@ from privtally.cli.options import JsonFlag
 
 
 def submit(
-    url: Annotated[str, Option(help="The link to the survey: https://HOST/s/ID, with # and the token if it has one.")],
-    record: Annotated[Path, Option(help="The answers: a JSON object of questions and answers; - for standard input.")],
+    url: Annotated[
+        str,
+        Option(metavar="URL", help="The link to the survey: https://HOST/s/ID, with # and the token if it has one."),
+    ],
+    record: Annotated[
+        Path, Option(metavar="FILE", help="Your answers: a JSON object of questions and answers; - is standard input.")
+    ],
     ledger: Annotated[
-        Path | None, Option(envvar="PRIVTALLY_LEDGER", help="The file that keeps what you answered.")
+        Path | None,
+        Option(envvar="PRIVTALLY_LEDGER", metavar="FILE", help="The file that keeps your reports, never your answers."),
     ] = None,
-    most_epsilon: Annotated[float, Option(help="The largest budget, over all answers, that you agree to.")] = 4.0,
+    most_epsilon: Annotated[float, Option(metavar="NUMBER", help="The largest budget that you agree to.")] = 4.0,
     token: Annotated[
-        str | None, Option(envvar="PRIVTALLY_TOKEN", help="Your participation token, if it does not stand in the link.")
+        str | None,
+        Option(envvar="PRIVTALLY_TOKEN", metavar="TEXT", help="Your participation token, if it is not in the link."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Make a record private on this machine and send the report until it counts."""
+    """Answer a survey: your answers become private on this machine, and only the report is sent.
+
+    The report is kept in the ledger before it is sent. While the collector does not answer, the same report is sent
+    again, 8 times at most; run the command again later to go on. Other users of this machine see options: give a token
+    as PRIVTALLY_TOKEN. A budget above --most-epsilon is refused.
+    """
     from privtally.errors import RecordError
     from privtally.exact import wire
     from privtally.files import read_bytes

@@ -11,8 +11,9 @@ from rich.console import Console, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from privtally.cli.answer_words import blocks, print_numbers, print_top, reach, source
-from privtally.cli.table_words import MOST_ROWS, print_blocks, print_pair
+from privtally.cli.answer_words import blocks, print_numbers, print_top, rarer, reach, source
+from privtally.cli.numbers import share
+from privtally.cli.table_words import HALF_INTERVAL, MOST_ROWS, print_blocks, print_pair, with_error
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.top import TopEstimate
 from privtally.documents.counts import Counts
@@ -78,7 +79,7 @@ def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates |
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
     if NAMED[plan.mechanism].learns and plan.learned is None:
-        console.print(f"{NAMED['spl'].title}. The next phase is learned from this one:")
+        console.print(f"{NAMED['spl'].title}. The second round is learned from this one:")
     console.print(NAMED[plan.mechanism].title.format(asked=_asked(plan)))
     if plan.groups is not None:
         groups = "; ".join(_list([plan.schema.names[own] for own in group]) for group in plan.groups)
@@ -90,7 +91,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
         channel = part.asked[place]
-        kept = f"{channel.inside * channel.same / channel.total:.1%}"
+        kept = share(channel.inside * channel.same / channel.total)
         if channel.inside > 1:
             kept += f" as one of {channel.inside:,} of {channel.outputs:,} codes"
         when = "" if len(part.branches) == 1 else " if chosen"
@@ -106,7 +107,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
             probabilities = part.fill.probabilities(len(names))
             if probabilities is not None:
                 console.print("Probability that another answer goes with the chosen one")
-                copies = [["even" if value is None else f"{value:.3f}" for value in row] for row in probabilities]
+                copies = [["even" if value is None else share(value) for value in row] for row in probabilities]
                 for own, row in enumerate(copies):
                     row[own] = ""
                 print_blocks("chosen \\ other", names, names, copies, console)
@@ -136,12 +137,12 @@ def learned(plan: Plan) -> list[str]:
         hiding = [part for part in plan.parts if part.fill is not None]
         guess = plan.learned.pivot_guess
         blind = max(1 / comb(len(part.attributes), part.pivots) for part in hiding)
-        used = "question was used" if all(part.pivots == 1 for part in hiding) else "questions were used"
+        used = "question was really used" if all(part.pivots == 1 for part in hiding) else "questions were really used"
         knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
         if guess <= blind * (1 + 1e-6):
             more = "a larger --max-pivot-guess may allow answers from which more is learned"
             sentences.append(f"To someone who knows {knows} a report gives no hint which {used}; {more}.")
-        often = f"{guess:.1%} of the time; blind guessing is right {blind:.1%}"
+        often = f"{share(guess)} of the time; blind guessing is right {share(blind)}"
         where = "" if plan.groups is None else ", in the group where that is easiest,"
         sentences.append(f"Someone who knows {knows} guesses which {used}{where} {often}.")
     return sentences
@@ -173,13 +174,13 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         _print_rounds(estimate.rounds, console)
         _print_notes(estimate, console)
         return
-    bars = console.width >= (60 if truth is None else 70)  # a narrower console has no room for them
+    bars = console.width >= (60 if truth is None else 72)  # a narrower console has no room for them
     table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
     if bars:
         table.add_column("", min_width=6, max_width=30)
     table.add_column("estimate", justify="right", no_wrap=True)
     intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
-    table.add_column("95 %" if intervals else "± s.e.", justify="right", no_wrap=True)
+    table.add_column("95 %" if intervals else "± 1 s.e.", justify="right", no_wrap=True)
     if truth is not None:
         table.add_column("truth", justify="right", no_wrap=True)
     everything = chain.from_iterable(blocks(name, attribute) for name, attribute in estimate.attributes.items())
@@ -190,12 +191,12 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
             row: list[RenderableType] = [Text(name if place == 0 else ""), Text(found.labels[code])]
             if bars:
                 row.append(Bar(1, 0, min(max(frequency, 0), 1), color="blue"))
-            row += [f"{frequency:.1%}", reach(found, code)]
+            row += [share(frequency), reach(found, code)]
             if truth is not None:
-                row.append(f"{truth[name][code]:.1%}" if name in truth else "")
+                row.append(share(truth[name][code]) if name in truth else "")
             table.add_row(*row)
         if len(found.labels) > MOST_ROWS:
-            table.add_row("", f"… and {len(found.labels) - MOST_ROWS:,} rarer ones")
+            table.add_row("", rarer(len(found.labels) - MOST_ROWS))
         table.add_section()
     console.print(table)
     print_numbers(estimate, console)
@@ -213,10 +214,10 @@ def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
     for name, last in rounds[-1].attributes.items():
         found = [own.attributes[name] for own in rounds]
         shown = sorted(sorted(range(len(last.labels)), key=last.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
-        cells = [[f"{own.frequencies[code]:.1%} ± {own.standard_errors[code]:.1%}" for own in found] for code in shown]
+        cells = [[with_error(own.frequencies[code], own.standard_errors[code]) for own in found] for code in shown]
         labels = [last.labels[code] for code in shown]
         print_blocks(name, labels, [f"round {own.round}" for own in rounds], cells, console)
-    console.print("± is one standard error; --json and --output have 95 % intervals.")
+    console.print(HALF_INTERVAL)
 
 
 def _list(items: Sequence[str], most: int = 8) -> str:

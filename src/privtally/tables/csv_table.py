@@ -23,6 +23,8 @@ _BATCH = 1 << 13
 MOST_LINE_BYTES = 1 << 26
 """No line and no field is longer; a file without line ends is refused instead of read to its end."""
 
+_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
 
 @dataclass(frozen=True)
 class Header:
@@ -40,7 +42,7 @@ class Header:
             raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
         twice = [name for name in schema.names if names.count(name) > 1]
         if twice:
-            raise RecordError(f"{path} has the column {twice[0]!r} twice")
+            raise RecordError(f"{path} has the column {twice[0]!r} twice; give every column another name")
         return cls(names, tuple(name for name in names if name not in set(schema.names)))
 
 
@@ -84,7 +86,7 @@ class CsvTable:
                 yield records
             advance(position(self.file))
         if not rows:
-            raise RecordError(f"{self.path} has a header but no rows")
+            raise RecordError(f"{self.path} has a header but no rows; add the answers below it")
         faults.refuse()
 
     def read_all(self, advance: Advance = silently) -> Records:
@@ -133,6 +135,21 @@ def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[C
         yield CsvTable(path, schema, spellings, header, file, rows)
 
 
+def column_names(path: Path) -> tuple[str, ...]:
+    """The names in the header of a CSV file; what follows the header is not looked at."""
+    with open_binary(path) as file:
+        _, names = next(_rows(_lines(file, path), path), (0, []))
+    if not any(name.strip() for name in names):
+        raise RecordError(f"{path} has no header; its first line must name the columns")
+    for delimiter, kind in _OTHER_DELIMITERS.items():
+        if len(names) == 1 and delimiter in names[0]:
+            raise RecordError(_separated(path, kind))
+    twice = [name for name in names if name.strip() and names.count(name) > 1]
+    if twice:
+        raise RecordError(f"{path} has the column {twice[0]!r} twice; give every column another name")
+    return tuple(map(normal, names))
+
+
 def read_header(path: Path, schema: Schema, line: str) -> Header:
     """The header of a file whose first line was read already."""
     return _fitted(path, schema, line, _rows(iter([line]), path))
@@ -147,10 +164,14 @@ def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
     """Refuse a header whose columns are separated by something else than commas."""
     if set(header.rstrip("\r\n").split(",")) & set(schema.names):
         return
-    for delimiter, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
+    for delimiter, kind in _OTHER_DELIMITERS.items():
         cells = {normal(cell.strip().strip('"')) for cell in header.split(delimiter)}
         if len(cells) > 1 and cells & set(schema.names):
-            raise RecordError(f"{path}: its columns seem to be separated by {name}; save it with commas between them")
+            raise RecordError(_separated(path, kind))
+
+
+def _separated(path: Path, kind: str) -> str:
+    return f"{path}: its columns seem to be separated by {kind}; save it with commas between them"
 
 
 def _rows(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -172,7 +193,7 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
             raise RecordError(f"{path}, line {number}: longer than {MOST_LINE_BYTES >> 20} MiB; is this a CSV file?")
         line = _decoded(raw)
         if line is None:
-            raise RecordError(f"{path}, line {number}: the text is not UTF-8")
+            raise RecordError(f"{path}, line {number}: the text is not UTF-8; save the file as UTF-8")
         yield line.removeprefix("\ufeff") if number == 1 else line
 
 

@@ -1,0 +1,185 @@
+"""init: a schema, asked for question by question."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from privtally.cli.console import err, out
+from privtally.errors import DocumentError, PrivtallyError, SchemaError
+
+if TYPE_CHECKING:
+    from privtally.schema import Attribute
+
+USUAL_SCHEMA = Path("schema.toml")
+HOW_TO_ANSWER = "Type answers with commas between them, numbers as 0..120 by 10, or = for the answers before."
+
+
+def init(
+    file: Annotated[
+        Path | None,
+        Argument(metavar="FILE.toml", help="Where the schema goes: schema.toml, or DATA.toml of DATA.csv."),
+    ] = None,
+    from_csv: Annotated[
+        Path | None,
+        Option(metavar="DATA.csv", help="Take the names of the questions from this file's header, and nothing else."),
+    ] = None,
+    question: Annotated[
+        list[str] | None,
+        Option(
+            metavar="TEXT", help="A question with its answers, as 'smokes: no, yes' or 'age: 0..120 by 10'; repeatable."
+        ),
+    ] = None,
+    optional: Annotated[
+        list[str] | None, Option(metavar="NAME", help="A question of --question that may be skipped; repeatable.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, Option(metavar="COLUMN", help="A column of --from-csv that is no question; repeatable.")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace FILE.toml if it is there already.")] = False,
+) -> None:
+    """Write a schema: which questions are asked, and which answers each of them allows.
+
+    It asks on the terminal, question by question; --question answers beforehand, and for columns that --from-csv names.
+    Answers are declared, never read off the data.
+    """
+    from privtally.cli import question_text
+    from privtally.exact.wire import normal
+    from privtally.files import STANDARD, write_bytes
+    from privtally.schema import Schema
+
+    beside = None if from_csv is None or from_csv == STANDARD else from_csv.with_suffix(".toml")
+    path = file or beside or USUAL_SCHEMA
+    if path.suffix.lower() != ".toml":
+        raise DocumentError(f"{path}: init writes TOML; give the schema a name that ends in .toml")
+    if path.exists() and not force:
+        raise DocumentError(f"{path} is there already and stays as it is; name a new file, or say --force")
+    columns = None if from_csv is None else _columns(from_csv, drop or ())
+    if drop and columns is None:
+        raise SchemaError("--drop leaves out columns of --from-csv; name that file too, or leave --drop out")
+    given = dict(question_text.read_question(text, columns) for text in question or ())
+    if len(given) < len(question or ()):
+        raise SchemaError("--question names the same question twice; every question must have another name")
+    skippable = set(map(normal, optional or ()))
+    _check_names(given, skippable, columns, from_csv)
+    attributes = {
+        name: question_text.attribute(name, answers, optional=name in skippable) for name, answers in given.items()
+    }
+    if columns is None:
+        schema = Schema(tuple(attributes.values()) or tuple(_asked_for()))
+    else:
+        _check_answers([name for name in columns if name not in given], from_csv)
+        schema = Schema(tuple(_completed(columns, attributes)))
+    write_bytes(path, question_text.as_toml(schema).encode())
+    out.print(f"{path}: {len(schema.attributes)} questions")
+    for line in question_text.in_words(schema.attributes):
+        out.print(line)
+    _say_next(path, from_csv)
+
+
+def _columns(path: Path, drop: Sequence[str]) -> list[str]:
+    """The columns of a file that may be questions."""
+    from privtally.exact.wire import normal
+    from privtally.tables.csv_table import column_names
+
+    names, left_out = column_names(path), set(map(normal, drop))
+    for name in left_out - set(names):
+        raise SchemaError(f"{path} has no column '{name}' to --drop; its header must name it")
+    return [name for name in names if name.strip() and name not in left_out]
+
+
+def _check_names(
+    given: Mapping[str, str], optional: Iterable[str], columns: Sequence[str] | None, path: Path | None
+) -> None:
+    """Refuse options for questions that are not there."""
+    for name in optional:
+        if name not in given:
+            raise SchemaError(f"--optional '{name}' names no --question; say --question '{name}: …' too")
+    for name in given:
+        if columns is not None and name not in columns:
+            raise SchemaError(f"{path} has no column '{name}' for --question; its header must name it")
+
+
+def _check_answers(missing: Sequence[str], path: Path | None) -> None:
+    """Refuse to ask where nobody can answer."""
+    from privtally.tables.faults import quoted
+
+    if missing and not sys.stdin.isatty():
+        raise SchemaError(
+            f"{path} has columns without answers, and there is no terminal to ask on: {quoted(missing)}; "
+            f"add --question '{missing[0]}: …' or --drop '{missing[0]}'"
+        )
+    if missing:
+        err.print("Declare which answers each question allows; the data is not looked at, because an answer that")
+        err.print("was read off it would say that somebody gave it. An empty line leaves a column out.")
+        err.print(HOW_TO_ANSWER)
+
+
+def _completed(columns: Sequence[str], given: Mapping[str, "Attribute"]) -> Iterator["Attribute"]:
+    """The columns as questions: those that were given, and those that get answers now."""
+    before = None
+    for name in columns:
+        before = given.get(name) or _answers_to(name, before) or before
+        if before is not None and before.name == name:
+            yield before
+
+
+def _asked_for() -> Iterator["Attribute"]:
+    """Questions until an empty one."""
+    if not sys.stdin.isatty():
+        raise SchemaError("there is no terminal to ask on; add --question 'NAME: ANSWER, ANSWER' for each question")
+    err.print("Type one question after the other; an empty line ends the list.")
+    err.print(HOW_TO_ANSWER)
+    names: set[str] = set()
+    before = None
+    while name := _ask(f"Question {len(names) + 1}: "):
+        if name in names:
+            err.print("This question is there already; give the next one another name.")
+        elif own := _answers_to(name, before):
+            names.add(name)
+            before = own
+            yield own
+    if not names:
+        raise SchemaError("no question was typed, so nothing was written; a schema needs at least one")
+
+
+def _answers_to(name: str, before: "Attribute | None") -> "Attribute | None":
+    """A question with answers, asked for until they can be used; None where there are none."""
+    from msgspec.structs import replace
+
+    from privtally.cli.question_text import attribute, like
+
+    while answers := _ask(f"  Answers to '{name}': "):
+        try:
+            own = like(before, name) if answers == "=" and before else attribute(name, answers)
+        except PrivtallyError as refusal:
+            err.print(f"  {refusal}.")
+            continue
+        skipped = _ask("  May it be skipped? [y/N] ").lower() in ("y", "yes")
+        return replace(own, optional=True) if skipped else own
+    return None
+
+
+def _ask(prompt: str) -> str:
+    with suppress(ImportError):
+        import readline  # noqa: F401  # lets people edit what they type
+
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        raise SchemaError("the input ended before the schema was complete; nothing was written") from None
+
+
+def _say_next(path: Path, data: Path | None) -> None:
+    """What to do with a schema, and where more kinds of questions are explained."""
+    out.print(
+        "Other ranges, decimals and ordered answers can be added to the file: see 'What may be asked' in the guide."
+    )
+    if data is None:
+        out.print(f"Next: privtally advise {path}, or with answers at hand privtally run DATA.csv --schema {path}")
+    else:
+        schema = "" if path == data.with_suffix(".toml") else f" --schema {path}"
+        out.print(f"Next: privtally run {data}{schema}")

@@ -1,0 +1,64 @@
+"""run with no more than a file of answers: where the schema is found, and what is said."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SCHEMA, Program
+from tests.cli.test_bad_input import refused
+
+
+@pytest.mark.parametrize("name", ["data.toml", "data.json", "schema.toml", "schema.json"])
+def test_a_schema_beside_the_data_is_found(program: Program, data: Path, name: str) -> None:
+    answers = ["never", "rarely", "daily"]
+    questions = ("sleeps badly", "smokes", "drinks")
+    as_json = json.dumps({"attributes": [{"name": own, "labels": answers} for own in questions]})
+    Path("lake").mkdir()
+    (Path("lake") / name).write_text(SCHEMA if name.endswith("toml") else as_json)
+    moved = data.rename("lake/data.csv")
+    said = program("run", moved)
+    assert f"lake/{name}" in said.err
+    assert list(Path().iterdir()) == [Path("lake")]
+    assert len(list(Path("lake").iterdir())) == 2
+
+
+def test_the_nearest_name_comes_first(program: Program, data: Path) -> None:
+    Path("data.toml").write_text(SCHEMA)
+    Path("schema.toml").write_text("not read")
+    program("run", data)
+    assert "data.toml" not in program("run", data, "--schema", "data.toml").err
+
+
+def test_without_a_schema_it_says_where_it_looked_and_how_to_write_one(program: Program, data: Path) -> None:
+    sentence = refused(program, "run", "data.csv")
+    for words in ("data.toml", "data.json", "schema.toml", "schema.json", "privtally init --from-csv data.csv"):
+        assert words in sentence
+    data.rename("data.csv.gz")
+    assert "data.toml" in refused(program, "run", "data.csv.gz")
+    assert "such file" in refused(program, "run", "nothing.csv")
+
+
+def test_the_answer_comes_first_and_the_budget_in_words(program: Program, schema: Path, data: Path) -> None:
+    said = program("run", data)
+    assert re.match(r"The share of every answer is known to about ± \d+ percentage points\.\n", said.out)
+    assert "ε = 1: a report can make anybody at most 2.7 times surer" in said.out
+    assert "at most 7.4 times" in program("run", data, "-e", 2).out
+
+
+def test_the_estimate_is_drawn_and_cut_to_the_most_frequent(program: Program, schema: Path, data: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = program("run", data, "--top", 1, "--plot", "a.png", "--json").json()
+    assert [len(own["labels"]) for own in found["attributes"].values()] == [1, 1, 1]
+    assert Path("a.png").read_bytes().startswith(b"\x89PNG")
+    assert "rarer ones" in program("run", data, "--top", 1, "-m", "spl").out
+    assert "bias" in refused(program, "run", data, "--top", 1, "-m", "corr-rr", "--method", "paper")
+
+
+@pytest.mark.parametrize(("words", "what"), [(("--plot", "a.gif"), "a.gif"), (("--top", 0), "--top")])
+def test_what_cannot_be_shown_is_refused_before_the_work(
+    program: Program, schema: Path, data: Path, words: tuple[str | float, ...], what: str
+) -> None:
+    assert what in refused(program, "run", data, *words, "-o", "job")
+    assert not Path("job").exists()

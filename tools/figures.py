@@ -1,0 +1,150 @@
+"""Tables of the pages whose numbers the program computes or quotes: ± by budget and by people, what a budget means.
+
+Run it as `python -m tools.figures`: every table between its marks is written anew. The tests compare them.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+from privtally.cli.numbers import number
+from privtally.documents.plan import design
+from privtally.files import read_schema
+from privtally.lab.advise import POINTS, Adviser, recommend
+from privtally.lab.expectation import prior_populations
+from privtally.lab.offers import Question
+from privtally.names import MAX_PIVOT_GUESS
+from privtally.schema import Schema
+from tools import ROOT
+from tools.markdown import table
+from tools.quotes import beside_peers, beside_the_paper
+
+BUDGETS = (0.5, 1.0, 2.0, 3.0, 4.0)
+PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+SURVEYS = (
+    (1, 2, MAX_PIVOT_GUESS),
+    (5, 2, MAX_PIVOT_GUESS),
+    (5, 2, 1.0),
+    (4, 4, MAX_PIVOT_GUESS),
+    (4, 4, 1.0),
+    (10, 5, MAX_PIVOT_GUESS),
+    (10, 5, 1.0),
+)
+"""How many questions, with how many answers each, and how often it may be guessed which question was used."""
+WITHIN, WITHIN_BUDGETS = 5.0, (0.5, 1.0, 2.0)
+"""The ± in percentage points for which people are counted."""
+
+
+def what_a_budget_means() -> str:
+    """For each ε how much surer a report can make anybody, and how often one question is sent truthfully."""
+    rows = [
+        [
+            f"{epsilon:g}",
+            f"{number(math.exp(epsilon))} times surer",
+            *(f"{100 * truthful(epsilon, size):.0f}" for size in (2, 4)),
+        ]
+        for epsilon in BUDGETS
+    ]
+    sent = [f"of 100 answers {kind}, sent as given" for kind in ("yes or no", "out of four")]
+    return table(["ε", "a report makes anybody at most", *sent], rows)
+
+
+def error_by_budget() -> str:
+    """The ± of the sample survey and of a single question, for two numbers of people."""
+    surveys = [read_schema(ROOT / "examples/survey.toml"), alike(1, 2)]
+    rows = [
+        [f"{epsilon:g}", *(points(schema, epsilon, people) for schema in surveys for people in (1_000, 10_000))]
+        for epsilon in BUDGETS
+    ]
+    heads = ["4 questions, 1,000 people", "4 questions, 10,000", "1 question, 1,000", "1 question, 10,000"]
+    return table(["ε", *heads], rows)
+
+
+def error_by_people() -> str:
+    """The ± of the sample survey by people and budget, and what chance alone would give a sample of so many."""
+    schema = read_schema(ROOT / "examples/survey.toml")
+    rows = [
+        [
+            f"{people:,}",
+            *(points(schema, epsilon, people) for epsilon in BUDGETS),
+            f"±\N{NO-BREAK SPACE}{number(chance(people))}",
+        ]
+        for people in PEOPLE
+    ]
+    return table(["people", *(f"ε = {epsilon:g}" for epsilon in BUDGETS), "a survey without privacy"], rows)
+
+
+def people_for_an_error() -> str:
+    """How many people ± `WITHIN` points take, by questions and budget."""
+    rows = []
+    for questions, answers, guess in SURVEYS:
+        schema = alike(questions, answers)
+        adviser = Adviser(schema, list(prior_populations(schema).values()))
+        asked = [Question(1, epsilon, guess, pairs=False) for epsilon in WITHIN_BUDGETS]
+        found = [adviser.people_for(WITHIN / POINTS, question) for question in asked]
+        rows.append([in_words(questions, answers), used(questions, guess), *(f"{people:,}" for people in found)])
+    return table(["you ask", "the question used is", *(f"ε = {epsilon:g}" for epsilon in WITHIN_BUDGETS)], rows)
+
+
+FIGURES: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "README.md": {"peers": beside_peers},
+    "docs/explanation/better-estimates.md": {"ratios": beside_the_paper},
+    "docs/guide/choose-epsilon.md": {"meaning": what_a_budget_means, "error": error_by_budget},
+    "docs/guide/how-many-people.md": {"people": people_for_an_error, "error": error_by_people},
+}
+"""The tables of each page by their names."""
+
+
+def truthful(epsilon: float, size: int) -> float:
+    """How often one question with so many answers is sent as it was answered: the probability that its plan states."""
+    plan = design(alike(1, size), epsilon, mechanism="spl")
+    return float(plan.sampler.law((0,))[(0,)])
+
+
+def points(schema: Schema, epsilon: float, people: int) -> str:
+    """The ± to expect of the recommended campaign, in percentage points."""
+    return f"±\N{NO-BREAK SPACE}{number(recommend(schema, epsilon, people).points)}"
+
+
+def chance(people: int) -> float:
+    """How far the share of a random sample is from that of all people, 19 times in 20, where it is a half."""
+    return POINTS * 0.5 / math.sqrt(people)
+
+
+def alike(questions: int, answers: int) -> Schema:
+    """Questions that have the same answers."""
+    labels = [f"answer {place + 1}" for place in range(answers)]
+    return Schema.of({f"question {place + 1}": labels for place in range(questions)})
+
+
+def in_words(questions: int, answers: int) -> str:
+    """How many questions of which kind."""
+    many = "1 question" if questions == 1 else f"{questions} questions"
+    return f"{many}, {'yes or no' if answers == 2 else f'{answers} answers'}"
+
+
+def used(questions: int, guess: float) -> str:
+    """Whether a report says which question was really used."""
+    return "the only one" if questions == 1 else "hidden" if guess < 1 else "named"
+
+
+def between(name: str) -> re.Pattern[str]:
+    """Where a table stands on its page."""
+    return re.compile(rf"(<!-- written by tools/figures.py, {name} -->\n)(.*?)(\n<!-- end -->)", flags=re.DOTALL)
+
+
+def main() -> None:
+    """Write every table anew."""
+    for file, tables in FIGURES.items():
+        page = ROOT / file
+        text = page.read_text()
+        for name, make in tables.items():
+            written = make()
+            text, many = between(name).subn(lambda found, new=written: f"{found[1]}\n{new}\n{found[3]}", text)  # type: ignore[misc]
+            if many != 1:
+                raise SystemExit(f"{file} must have one place for the table {name}")
+        page.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
