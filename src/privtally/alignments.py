@@ -29,7 +29,7 @@ class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
         force_setattr(self, "classes", classes)
         if len(classes) < 2:
-            raise SchemaError("an alignment needs at least two classes")
+            raise SchemaError("an alignment needs at least two classes; declare which labels go together")
         if len(classes[0]) < 2:
             raise SchemaError("every class of an alignment must name labels of at least two attributes")
         if any(set(own) != set(classes[0]) for own in classes):
@@ -47,7 +47,9 @@ class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse classes that do not divide each attribute's labels, "no answer" aside."""
         for name in self.names:
             if name not in answers:
-                raise SchemaError(f"an alignment names '{name}', which is no attribute of the schema")
+                raise SchemaError(
+                    f"an alignment names '{name}', which is no attribute of the schema; use its name as declared"
+                )
             if not all(own[name] for own in self.classes):
                 raise SchemaError(f"a class of an alignment has no label of attribute '{name}'")
             named = [label for own in self.classes for label in own[name]]

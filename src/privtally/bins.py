@@ -60,13 +60,13 @@ class Bins:
         if not decimals and not all(type(edge) is int for edge in edges):
             raise SchemaError(f"the bins of {where} must have integer edges; declare decimals = true for others")
         if decimals and not all(type(edge) in (int, float) for edge in edges):
-            raise SchemaError(f"the bins of {where} must have numbers as edges")
+            raise SchemaError(f"the bins of {where} must have numbers as edges; write each one as a number")
         if not all(abs(edge) <= wire.MAX_INTEGER for edge in edges):
             raise SchemaError(f"the edges of the bins of {where} must lie within ±{wire.MAX_INTEGER:,}")
         if decimals:
             edges = tuple(float(edge) + 0.0 for edge in edges)  # never -0.0
         if not all(one < two for one, two in pairwise(edges)):
-            raise SchemaError(f"the edges of the bins of {where} must increase")
+            raise SchemaError(f"the edges of the bins of {where} must increase; sort them, each one once")
         return cls(where, edges, decimals, clamp)
 
     @property

@@ -36,7 +36,7 @@ class EstimateError(PrivtallyError):
 
 
 class LearningError(PrivtallyError):
-    """Phase I cannot give Phase II its parameters."""
+    """The first round cannot give the second one its parameters."""
 
 
 class CampaignError(PrivtallyError):

@@ -58,11 +58,11 @@ class Result:
         """The same in PyArrow."""
         return estimate_frame(self.estimate, "pyarrow")
 
-    def plot(self) -> "Figure":
-        """A picture: one panel for each attribute. Needs the extra `plot`."""
+    def plot(self, *, top: int = picture.MOST_LABELS) -> "Figure":
+        """A picture: one panel for each attribute, with its `top` most frequent labels. Needs the extra `plot`."""
         if not picture.available():
             raise DocumentError(picture.HOW_TO_INSTALL)
-        return picture.draw(self.estimate)
+        return picture.draw(self.estimate, top=top)
 
     def __repr__(self) -> str:
         return f"Result({picture.headline(self.estimate)})"

@@ -58,7 +58,7 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
             force_setattr(self, "bins", self.numbers.edges)
             force_setattr(self, "ordered", self.bins is not None)
         elif self.decimals or self.clamp:
-            raise SchemaError(f"{where} has 'decimals' or 'clamp', which need bins")
+            raise SchemaError(f"{where} has 'decimals' or 'clamp', which need bins; declare bins, or leave them out")
         if self.optional and labels[-1:] != (NO_ANSWER,):
             labels = (*labels, NO_ANSWER)
         force_setattr(self, "labels", labels)
@@ -120,7 +120,7 @@ class _CodeOf(dict[Any, int]):
         if blank and self.attribute.optional:
             return self.attribute.size - 1
         if blank:
-            raise RecordError(f"attribute '{name}' is blank")
+            raise RecordError(f"attribute '{name}' is blank, and may not be skipped")
         if self.attribute.numbers is not None:
             return self.attribute.numbers.code(answer)
         code = self.get(wire.normal(answer)) if isinstance(answer, str) else None
@@ -137,7 +137,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def __post_init__(self) -> None:
         if not self.attributes:
-            raise SchemaError("a schema needs at least one attribute")
+            raise SchemaError("the schema asks nothing; it needs at least one attribute")
         if len(set(names := self.names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SchemaError(f"attribute '{twice}' is declared twice; every name must be different")
@@ -148,7 +148,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         """A schema from a mapping of attribute names to their labels."""
         for name, labels in attributes.items():
             if isinstance(labels, str):
-                raise SchemaError(f"attribute '{name}' needs a list of labels, not one text")
+                raise SchemaError(f"attribute '{name}' needs a list of labels, not one text; put it into a list")
         return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
 
     @classmethod
@@ -177,7 +177,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         try:
             return [attribute.code_of[answer] for attribute, answer in zip(self.attributes, answers, strict=True)]
         except TypeError:
-            raise RecordError("an answer is neither a text nor a number") from None
+            raise RecordError("an answer is neither a text nor a number; give it as one of these") from None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -247,5 +247,7 @@ def _checked(text: str, what: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise SchemaError(f"{what} must be a text that is not empty or blank")
     if not wire.is_printable(text):
-        raise SchemaError(f"{what} holds an invisible character, a control character or half of a surrogate pair")
+        raise SchemaError(
+            f"{what} holds an invisible character, a control character or half of a surrogate pair; type it anew"
+        )
     return wire.normal(text)

@@ -345,7 +345,7 @@ def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) 
     one = ("--phase", "job/plan-1.json", "job/counts-1.json")
     program("learn", *one, "--pivots", 2, "-o", "next.json")
     assert "auto" in refused(program, "learn", *one, "--pivots", 2, "--groups", "auto", "-o", "no.json")
-    assert "one pivot" in refused(
+    assert "one question a report" in refused(
         program, "run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "--pivots", 2, "-o", "no"
     )
 

@@ -16,8 +16,10 @@ from matplotlib.figure import Figure
 from privtally.plots import pair
 from privtally.plots.comparison import draw_comparison
 from privtally.plots.estimate import draw
-from privtally.plots.panels import columns_for, rows_of
+from privtally.plots.panels import ALONE_WIDTH, PANEL_WIDTH, columns_for, rows_of
+from privtally.plots.rounds import WIDTH as ROUNDS_WIDTH
 from privtally.plots.rounds import draw_rounds
+from privtally.plots.text import SIZE
 from tests.plots.boxes import collisions
 from tests.plots.test_estimate import estimate_of
 
@@ -81,6 +83,11 @@ DRAWN: dict[str, Callable[[], Figure]] = {
     "large pair": lambda: pair.draw(pair_of(numbered(14), ANSWERS), top=13),
     "comparison": lambda: draw_comparison(ROWS),
 }
+
+
+@pytest.mark.parametrize("width", [PANEL_WIDTH * 2, ALONE_WIDTH, ROUNDS_WIDTH])
+def test_letters_can_be_read_where_a_picture_has_600_pixels(width: float) -> None:
+    assert SIZE / 72 / width * 600 >= 11
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -11,6 +11,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from privtally.cli.app import main
 from privtally.plots.estimate import draw
 from privtally.plots.text import FALLBACKS, FONT, MissingLettersWarning, drawing, fonts_for, width, wrapped
 from tests.plots.test_panels import asked
@@ -86,3 +87,12 @@ def test_letters_that_no_font_has_are_told_once_in_a_sentence() -> None:
 def test_fonts_that_are_not_installed_are_not_asked_for() -> None:
     assert fonts_for("眠", ["No Such Font"]) == ([FONT], ["眠"])
     assert FONT not in FALLBACKS
+
+
+def test_the_program_says_a_warning_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("app", "signal.signal"):
+        monkeypatch.setattr(f"privtally.cli.app.{name}", lambda *_: None)
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
+    main()
+    said = warnings.formatwarning(MissingLettersWarning("a sentence"), MissingLettersWarning, "text.py", 1)
+    assert said == "privtally: a sentence\n"

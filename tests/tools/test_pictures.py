@@ -52,6 +52,10 @@ def test_the_committed_picture_of_the_demo_is_that_of_the_seed_in_the_makefile(
     assert (differing(tmp_path / "demo.png", IMAGES / "demo.png") <= MOST_DIFFERING) == same
 
 
+def test_pictures_load_fast() -> None:
+    assert [path.name for path in IMAGES.iterdir() if path.stat().st_size > 200_000] == []
+
+
 @pytest.mark.parametrize("name", ["two-phases", "one-report", "where-answers-go"])
 def test_a_drawing_says_in_words_what_it_shows_and_brings_its_own_background(name: str) -> None:
     root = ET.fromstring((IMAGES / f"{name}.svg").read_text())

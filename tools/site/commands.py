@@ -1,5 +1,6 @@
 """The commands of the program, as its own help has them."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,8 @@ import typer
 
 from privtally.cli.app import app
 from privtally.cli.examples import EXAMPLES, PATTERNS
+
+_CODE = re.compile(r"(?<!\w)'[^']+'(?!\w)|(?<![\w`])--[a-z][a-z0-9-]*|sqlite:///[\w.]*\w|postgresql://[\w@/]+")
 
 READ_ON = {
     "init": "[What may be asked](../guide/questions.md)",
@@ -53,12 +56,27 @@ def _sections(name: str, command: Any, parent: Any) -> Iterator[str]:
 def _section(command: Any, context: Any) -> str:
     name = context.command_path.removeprefix("privtally ")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    lines = [f"### {context.command_path}", "", command.help, "", *_examples(name), "```text", usage, "```", ""]
+    lines = [
+        f"### {context.command_path}",
+        "",
+        _marked(command.help),
+        "",
+        *_examples(name),
+        "```text",
+        usage,
+        "```",
+        "",
+    ]
     records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
-    lines += [f"`{names}`\n: {text}\n" for names, text in filter(None, records) if "--help" not in names]
+    lines += [f"`{names}`\n: {_marked(text)}\n" for names, text in filter(None, records) if "--help" not in names]
     if name in READ_ON:
         lines += [f"Read on: {READ_ON[name]}.", ""]
     return "\n".join([*lines, ""])
+
+
+def _marked(text: str) -> str:
+    """Text with options and quotations as code, which keeps dashes and quotation marks as they are typed."""
+    return _CODE.sub(r"`\g<0>`", text)
 
 
 def _examples(name: str) -> list[str]:

@@ -11,6 +11,7 @@ import io
 import signal
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -98,10 +99,16 @@ for name, group in (("campaign", campaigns.app), ("db", database.app)):
         own.epilog = epilog(f"{name} {own.name or (own.callback.__name__ if own.callback else '')}".replace("_", "-"))
 
 
+def _sentence(message: Warning | str, *_: Any, **__: Any) -> str:
+    """A warning as the program says it: without the line of code."""
+    return f"privtally: {message}\n"
+
+
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    warnings.formatwarning = _sentence
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

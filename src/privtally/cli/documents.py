@@ -66,7 +66,9 @@ def design(
         found = recommended(the_schema, epsilon, people, max_pivot_guess)
         chosen = found.options
         if found.phase1_share is not None and max_pivot_guess != MAX_PIVOT_GUESS:
-            err.print(f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second phase is hidden there.")
+            err.print(
+                f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second round keeps to it there."
+            )
     else:
         options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
         named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
@@ -118,7 +120,9 @@ def learn(
         wanted: Any = {"rule": rule, "people": people, "max_pivot_guess": max_pivot_guess, "observer": observer}
         if groups == "auto":
             if pivots > 1:
-                raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+                raise CampaignError(
+                    "--groups auto chooses for one question a report; name the groups, or leave --pivots out"
+                )
             considered = after_phase1(compare_groups(history, **wanted), schema.names)
             named = considered["chosen"]["groups"]
         plan = learn(history, groups=named, pivots=pivots, **wanted)

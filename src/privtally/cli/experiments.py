@@ -167,7 +167,7 @@ def compare(
                 raise
             err.print(f"Left out {mechanism}: {refusal}.")
     if not the_mechanisms:
-        raise CampaignError("no mechanism can ask these people these questions")
+        raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
     chosen = []
     for budget in budgets:
         for variant in (each for each in variants(the_mechanisms) if fits(each, the_schema)):

@@ -32,10 +32,10 @@ def read_groups(
 
     check_epsilon(epsilon)
     if pivots != 1:
-        raise CampaignError("--groups auto chooses for one pivot; name the groups, or leave --pivots out")
+        raise CampaignError("--groups auto chooses for one question a report; name the groups, or leave --pivots out")
     chosen = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism])
     groups = [[schema.names[own] for own in group] for group in chosen.groups]
-    again = " `learn --groups auto` chooses again, from Phase I." if NAMED[mechanism].learns else ""
+    again = " `learn --groups auto` chooses again, from the first round." if NAMED[mechanism].learns else ""
     return groups, _said(groups, chosen, epsilon) + again
 
 
@@ -75,9 +75,13 @@ def print_after_phase1(found: Mapping[str, Any]) -> None:
     table = Table("groups", "", "expect", title="Which questions go together", title_justify="left")
     for what, row in found.items():
         members = "; ".join(", ".join(group) for group in row["groups"])
-        table.add_row(what, Text(members), f"± {100 * NORMAL_95 * row['expected_error']:.2g} points")
+        table.add_row(
+            what.replace("Phase I", "the first round"),
+            Text(members),
+            f"± {100 * NORMAL_95 * row['expected_error']:.2g} points",
+        )
     err.print(table)
-    err.print("± is half a 95 % interval of a share in the final estimate of all phases, in percentage points.")
+    err.print("± is half a 95 % interval of a share in the final estimate, in percentage points.")
 
 
 def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:

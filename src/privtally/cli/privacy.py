@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from privtally.cli.console import beside, err, out, print_json
-from privtally.cli.numbers import share
+from privtally.cli.numbers import share, surer
 from privtally.cli.options import JsonFlag
 from privtally.errors import DocumentError
 
@@ -38,7 +38,7 @@ def audit(
     from privtally.privacy.certificate import certify, dump_certificate
 
     if certificate is not None and len(plans) > 1:
-        raise DocumentError("--certificate takes one plan at a time")
+        raise DocumentError("--certificate takes one plan at a time; name one")
     check_output(certificate, [*plans, *([] if frequencies is None else [frequencies])])
     the_plans = [read_plan(path) for path in plans]
     known = None
@@ -86,10 +86,11 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
     from rich.table import Table
 
     kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
+    out.print(surer(part["epsilon"]))
     out.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
     out.print(f"Between any two records: ε = {part['epsilon']:g} promised, {kind} {part['realised']} realised.")
     if part["answers"] > 1:
-        often = f"{part['answers']} phases of the campaign, ε = {part['total_epsilon']:g} in all"
+        often = f"{part['answers']} times in this campaign, ε = {part['total_epsilon']:g} in all"
         out.print(f"One person may answer {often}.")
     table = Table("answers that differ", "ε", title="Two people who differ in …", title_justify="left")
     for entry in part["by_differing_attributes"]:
@@ -101,7 +102,7 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
         if not part["pivot_guess_exact"]:
             often = f"at most {often} (a bound; too large to enumerate)"
         who = "Someone who knows the totals and sees a report" if knows else "Someone who sees a report"
-        out.print(f"{who} guesses which question was used right {often}.")
+        out.print(f"{who} guesses which question was really used right {often}.")
     for name, guess in (part["value_guesses"] or {}).items():
         often = _gained(guess["with_report"], guess["without_report"])
         out.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")

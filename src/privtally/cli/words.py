@@ -79,7 +79,7 @@ def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates |
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
     if NAMED[plan.mechanism].learns and plan.learned is None:
-        console.print(f"{NAMED['spl'].title}. The next phase is learned from this one:")
+        console.print(f"{NAMED['spl'].title}. The second round is learned from this one:")
     console.print(NAMED[plan.mechanism].title.format(asked=_asked(plan)))
     if plan.groups is not None:
         groups = "; ".join(_list([plan.schema.names[own] for own in group]) for group in plan.groups)
@@ -137,7 +137,7 @@ def learned(plan: Plan) -> list[str]:
         hiding = [part for part in plan.parts if part.fill is not None]
         guess = plan.learned.pivot_guess
         blind = max(1 / comb(len(part.attributes), part.pivots) for part in hiding)
-        used = "question was used" if all(part.pivots == 1 for part in hiding) else "questions were used"
+        used = "question was really used" if all(part.pivots == 1 for part in hiding) else "questions were really used"
         knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
         if guess <= blind * (1 + 1e-6):
             more = "a larger --max-pivot-guess may allow answers from which more is learned"

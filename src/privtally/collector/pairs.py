@@ -87,7 +87,7 @@ def estimate_pair(history: History, first: str, second: str, method: Method = "p
         if name not in schema.names:
             raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(schema.names)}")
     if first == second:
-        raise EstimateError(f"a pair needs two attributes, got '{first}' twice")
+        raise EstimateError(f"a pair needs two attributes, got '{first}' twice; name another one")
     alone = one_way(history, method)
     found = _table(history, schema.names.index(first), schema.names.index(second), alone, method)
     if found is None:
@@ -111,7 +111,7 @@ def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates
 
 def _check(method: Method) -> None:
     if method not in ("unbiased", "pooled"):
-        raise EstimateError("two-way tables come by the methods unbiased and pooled")
+        raise EstimateError("two-way tables need the method pooled or unbiased; choose one of them")
 
 
 def _table(history: History, one: int, two: int, alone: Found, method: Method) -> PairEstimate | None:

@@ -123,11 +123,13 @@ def refresh(plans: Sequence[Plan]) -> Plan:
 def phase1_people(people: int, share: float) -> int:
     """How many of the people are asked in Phase I; refused unless both phases get somebody."""
     if not 0 < share < 1:
-        raise CampaignError(f"the share of Phase I must be between 0 and 1, got {share}")
+        raise CampaignError(
+            f"the share of people in the first round (phase1_share) must be between 0 and 1, got {share}"
+        )
     first = round(share * people)
     if not 0 < first < people:
         raise CampaignError(
-            f"{people:,} people are too few for two phases with a share of {share:g}; "
-            "each phase needs at least one person"
+            f"{people:,} people are too few for two rounds with a share of {share:g} in the first; "
+            "each round needs at least one person"
         )
     return first

@@ -18,7 +18,7 @@ def group_places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
     if not all(groups):
         raise PlanError("a group must name at least one attribute")
     if unknown := [name for name in names if name not in schema.names]:
-        raise PlanError(f"there is no attribute '{unknown[0]}' to put into a group")
+        raise PlanError(f"there is no attribute '{unknown[0]}' to put into a group; the names are those of the schema")
     if twice := [name for name in schema.names if names.count(name) > 1]:
         raise PlanError(f"attribute '{twice[0]}' is named twice in the groups; each belongs to one")
     if missing := [name for name in schema.names if name not in names]:

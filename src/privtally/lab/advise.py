@@ -67,8 +67,10 @@ class Adviser:
             rows.append(Expected(offer.design, offer.pivot_guess, error, squares))
         if not rows:
             if question.pairs:
-                raise CampaignError("no campaign says which answers to these questions go together; there must be two")
-            raise CampaignError("no mechanism can ask these people these questions")
+                raise CampaignError(
+                    "two-way tables need two questions that a report can answer; ask more, or leave --pairs out"
+                )
+            raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
         return sorted(rows, key=lambda row: row.error)
 
     def recommend(self, question: Question) -> Expected:

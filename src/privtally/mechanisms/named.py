@@ -154,8 +154,8 @@ class Named:
         """
         if pivots > 1 and self.fill is None:
             raise PlanError(
-                "a first phase has several pivots with smp and rs-fd only; rs-rfd and cond-rr may have them "
-                "from the second phase on (learn)"
+                "in a first round only smp and rs-fd answer several questions a report (pivots); rs-rfd and cond-rr "
+                "may from the second round on (learn)"
             )
         if groups is not None:
             self.check_takes_groups()

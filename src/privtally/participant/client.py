@@ -115,7 +115,9 @@ class Participant:
         """The plan to answer, refused if it is of another campaign."""
         plan = load_plan(self._until_answered(self._read_plan))
         if plan.campaign_id != self.campaign:
-            raise SendingError("the collector handed out a plan of another campaign; nothing was answered")
+            raise SendingError(
+                "the collector handed out a plan of another campaign; nothing was answered, so ask who runs the survey"
+            )
         return plan
 
     def answer(self, answers: Mapping[str, str | float | None]) -> Report:

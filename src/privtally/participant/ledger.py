@@ -124,7 +124,9 @@ def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
             warnings.warn(said, SameSurveyWarning, stacklevel=2)
         return
     if msgspec.structs.replace(entry, reports=(), rounds={}, settled=()) != asked:
-        raise LedgerError("the plan differs from the campaign that you answered in its questions, budget or answers")
+        raise LedgerError(
+            "the plan differs from the campaign that you answered in its questions, budget or answers; do not answer it"
+        )
     if len(entry.reports) >= entry.answers:
         raise LedgerError(
             f"you have answered this campaign {len(entry.reports)} times, as often as its first plan allows; "

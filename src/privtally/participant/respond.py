@@ -20,7 +20,8 @@ def encode(schema: Schema, answers: Mapping[str, str | float | None]) -> Record:
     """
     missing = [each.name for each in schema.attributes if each.name not in answers and not each.optional]
     if missing:
-        raise RecordError(f"no answer for {', '.join(repr(name) for name in missing)}")
+        names = ", ".join(repr(name) for name in missing)
+        raise RecordError(f"no answer for {names}; every question that is not optional needs one")
     return Record(tuple(schema.codes_of([answers.get(name) for name in schema.names])))
 
 

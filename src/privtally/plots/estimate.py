@@ -58,13 +58,14 @@ def check_picture_path(path: Path) -> None:
 
 def render(figure: "Figure", path: Path) -> bytes:
     """A figure as the bytes of a .png or .svg file."""
-    import matplotlib as mpl
+    from matplotlib import style
 
     suffix = path.suffix.lower()
     dateless: dict[str, Any] = {"Date": None} if suffix == ".svg" else {}
     ground: dict[str, Any] = {"facecolor": "white", "transparent": False}  # for pages with a dark ground
     room = io.BytesIO()
-    with no_boxes_named(), mpl.rc_context({"svg.hashsalt": "privtally"}):  # the same figure gives the same bytes
+    # The same figure gives the same bytes, whatever style the caller has chosen.
+    with no_boxes_named(), style.context(["default", {"svg.hashsalt": "privtally"}]):
         figure.savefig(room, format=suffix[1:], dpi=DOTS_AN_INCH, metadata=dateless, **ground)
     return room.getvalue()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from privtally.plots.style import BAR, BLUE, MECHANISM_STYLES, SERIES, legend_below, plain_axes
+from privtally.plots.text import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,7 @@ class ErrorPanel:
     points: Mapping[str, Sequence[Point]]
 
 
+@drawing(())
 def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
     """One figure: a panel beside the other, our means with twice their standard error, published values hollow."""
     from matplotlib.figure import Figure
@@ -66,6 +68,7 @@ def _draw_method(axes: "Axes", method: str, points: Sequence[Point], beside: flo
     axes.plot(x, published, **{**style, "linestyle": "none", "markersize": 9, "markerfacecolor": "none"})
 
 
+@drawing(())
 def draw_lines(
     title: str, x_label: str, y_label: str, x: Sequence[float], lines: Mapping[str, Sequence[float]]
 ) -> "Figure":
@@ -83,6 +86,7 @@ def draw_lines(
     return figure
 
 
+@drawing(())
 def draw_bars(title: str, bars: Mapping[str, Sequence[float]]) -> "Figure":
     """The distribution of each attribute side by side."""
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = len(SERIES)
 """More lines than this in one panel cannot be told apart; the most frequent labels of the last round are drawn."""
-WIDTH, PANEL_HEIGHT, LEGEND_WIDTH = 6.4, 2.4, 1.6
+WIDTH, PANEL_HEIGHT, LEGEND_WIDTH = 6.4, 2.0, 1.6
 ROW = 0.2
 """The inches of a line of a legend."""
 

@@ -101,7 +101,9 @@ def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fractio
     for attribute in plan.schema.attributes:
         values = [max(Fraction(value), Fraction(0)) for value in frequencies.get(attribute.name, ())]
         if len(values) != attribute.size or not sum(values):
-            raise PlanError(f"the frequencies of '{attribute.name}' do not fit the plan's schema")
+            raise PlanError(
+                f"the frequencies of '{attribute.name}' do not fit the plan; give an estimate of the same questions"
+            )
         marginals.append([value / sum(values) for value in values])
     return marginals
 

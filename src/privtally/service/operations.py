@@ -73,7 +73,7 @@ def _advised(new: NewCampaign, advise: Advise | None) -> NewCampaign:
     if new.people is None:
         return new
     if advise is None:
-        raise RequestError("nobody here gives advice; name a mechanism")
+        raise RequestError("this service has no advice to choose a mechanism by; name one")
     guess = new.options.max_pivot_guess or MAX_PIVOT_GUESS
     options = msgspec.structs.replace(new.options, people=new.people)
     try:
@@ -127,7 +127,7 @@ async def advance(store: Store, campaign: str, digest: str) -> Plan:
     if there is not None:
         return _as_learned(there)
     if survey.campaign.open_plan is None:
-        raise CampaignError("the campaign is closed, so that no phase can follow")
+        raise CampaignError("the campaign is closed, so that no phase can follow; open another round first")
     if survey.campaign.open_plan.digest != digest:
         raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
     phases = to_learn_from(await history(store, survey))
@@ -210,4 +210,4 @@ async def rewrite_if_due(store: Store) -> None:
 
 async def _confirm(store: Store, campaign: str, title: str) -> None:
     if (await find(store, campaign)).title != title:
-        raise CampaignError("the title does not match the campaign's, so that nothing was deleted")
+        raise CampaignError("the title does not match the campaign's, so that nothing was deleted; give it exactly")

@@ -159,7 +159,7 @@ def migrate(connection: apsw.Connection, path: Path, known: Sequence[str] | None
     with _immediate(connection):
         version = cast(int, connection.pragma("user_version"))
         if not version and connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise StoreError(f"{path} is a database of another program")
+            raise StoreError(f"{path} is a database of another program; name another file")
         for step in pending(version, known):
             connection.execute(step)
         connection.pragma("user_version", len(known))

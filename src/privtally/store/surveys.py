@@ -62,7 +62,7 @@ async def find(session: Session, campaign: str) -> Survey:
     wire.check_digest(campaign, "a campaign's id", UnknownCampaignError)
     found = await _surveys(session, f"{_SELECT} WHERE id = $1", campaign)
     if not found:
-        raise UnknownCampaignError("there is no campaign with this id")
+        raise UnknownCampaignError("there is no campaign with this id; check the link")
     return found[0]
 
 
@@ -152,7 +152,9 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
     """Let these tokens, known by their hashes alone, be spent on one report each."""
     survey = await _locked(session, campaign)
     if not survey.options.tokens or survey.campaign.state is State.CLOSED:
-        raise CampaignError("tokens are for open campaigns that were created with them")
+        raise CampaignError(
+            "tokens are for open campaigns that were created with them; create the campaign with --tokens"
+        )
     rows = [(survey.number, own) for own in sorted(hashes)]
     await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", rows)
 

@@ -46,7 +46,7 @@ class Answers:
             raise RecordError(f"{self.where} has no column {quoted(missing)}; every attribute needs one")
         twice = [own for own in self.schema.names if self._names.count(own) > 1]
         if twice:
-            raise RecordError(f"{self.where} has the column {twice[0]!r} twice")
+            raise RecordError(f"{self.where} has the column {twice[0]!r} twice; give every column another name")
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Answers:
                 yield Records(self.schema, codes)
             advance(rows)
         if not rows:
-            raise RecordError(f"{self.where} has no rows")
+            raise RecordError(f"{self.where} has no rows; it needs one for each person")
         faults.refuse()
 
     def read_all(self, advance: Advance = silently) -> Records:

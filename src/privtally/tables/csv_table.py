@@ -42,7 +42,7 @@ class Header:
             raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
         twice = [name for name in schema.names if names.count(name) > 1]
         if twice:
-            raise RecordError(f"{path} has the column {twice[0]!r} twice")
+            raise RecordError(f"{path} has the column {twice[0]!r} twice; give every column another name")
         return cls(names, tuple(name for name in names if name not in set(schema.names)))
 
 
@@ -86,7 +86,7 @@ class CsvTable:
                 yield records
             advance(position(self.file))
         if not rows:
-            raise RecordError(f"{self.path} has a header but no rows")
+            raise RecordError(f"{self.path} has a header but no rows; add the answers below it")
         faults.refuse()
 
     def read_all(self, advance: Advance = silently) -> Records:
@@ -193,7 +193,7 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
             raise RecordError(f"{path}, line {number}: longer than {MOST_LINE_BYTES >> 20} MiB; is this a CSV file?")
         line = _decoded(raw)
         if line is None:
-            raise RecordError(f"{path}, line {number}: the text is not UTF-8")
+            raise RecordError(f"{path}, line {number}: the text is not UTF-8; save the file as UTF-8")
         yield line.removeprefix("\ufeff") if number == 1 else line
 
 

@@ -79,7 +79,7 @@ def _files(path: Path) -> Iterator[Path]:
         if not _hidden(path.parts[given:]):  # who writes a pattern for hidden names means them
             matching = [one for one in matching if not _hidden(one.parts[given:])]
         if not matching:
-            raise DocumentError(f"no file matches {path}")
+            raise DocumentError(f"no file matches {path}; check the pattern and the directory")
         yield from dict.fromkeys(file for one in matching for file in _files(one))
     else:
         yield path

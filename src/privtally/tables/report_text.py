@@ -45,7 +45,7 @@ class TextReports:
         try:
             line = csv_engine.first_line(self._connection, path, packing)
             if line is None:
-                raise ReportError(f"{path}: the file has no reports in it")
+                raise ReportError(f"{path}: the file has no reports in it; leave it out")
             place = {name: f"c{number}" for number, name in enumerate(self._header(path, line))}
             self._connection.execute(
                 f"INSERT INTO parsed {self._select_rows(place)} FROM {csv_engine.cells(path, packing, len(place))}"
@@ -66,7 +66,7 @@ class TextReports:
                 self._parse(Path(copy.name), "none", INVALID)
         ((many,),) = self._connection.execute("INSERT INTO parsed FROM fresh").fetchall()
         if not many:
-            raise ReportError(f"{path}: the file has no reports in it")
+            raise ReportError(f"{path}: the file has no reports in it; leave it out")
 
     def _parse(self, path: Path, packing: Packing, otherwise: int) -> bool:
         """Parse a file's lines into the table `fresh`; whether it could be read and all lines are as we write them."""

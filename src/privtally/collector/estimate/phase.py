@@ -57,7 +57,7 @@ def terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
     if subs is None:
         raise EstimateError(
             f"phase {plan.phase} has more than {counts.limit:,} different reports, "
-            "too many to read several hidden pivots"
+            "too many where a report answers several questions; use smaller groups, or smp"
         )
     return terms_of(part, subs)
 

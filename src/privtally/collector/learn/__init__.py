@@ -62,7 +62,9 @@ def learn(
     last = history[-1][0]
     if groups == "auto":
         if pivots > 1:
-            raise LearningError("groups are chosen (auto) for one pivot; name the groups, or ask for one pivot")
+            raise LearningError(
+                "groups are chosen (auto) for one question a report; name the groups, or ask for one pivot"
+            )
         places = choose_groups(history, wanted, _part_learner(history, wanted)).groups
     elif groups is not None:
         places = group_places(last.schema, groups)
@@ -97,7 +99,7 @@ def check_later_pivots(mechanism: MechanismName, pivots: int) -> None:
     check_pivots(pivots)
     kind = NAMED[mechanism].learned
     if kind is not None and kind.one_pivot and pivots > 1:
-        raise PlanError(f"{mechanism} has one pivot: a copy is of one answer; use rs-rfd or cond-rr for several")
+        raise PlanError(f"{mechanism} answers one question a report (pivots = 1); use rs-rfd or cond-rr for several")
 
 
 def compare_groups(
@@ -123,7 +125,7 @@ def _prepared(
 ) -> tuple[list[Phase], Wanted]:
     """The phases in order and what is wanted; refused where nothing can be learned."""
     if not history or not all(counts.reports for _, counts in history):
-        raise LearningError("there are no reports to learn from")
+        raise LearningError("there are no reports to learn from; collect some to the first plan")
     history = in_order(history)
     mechanism = history[-1][0].mechanism
     check_learns(mechanism)
