@@ -1,9 +1,10 @@
 # make demo   see it work
 # make serve  the dashboard of what make demo collected
 # make test   every test
-# make check  lint, format, types, import rules, prose
+# make check  lint, format, types, import rules, spelling, links, prose
 # make docs   the documentation site; make docs-serve shows it
 # make dist   the packages of a release, checked and tried
+# make versions   every test on every supported Python that is installed
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,8 +14,10 @@ DEMO := build/demo/privtally.db
 SITE := build/docs
 PORT := 8008
 DIST := build/dist
+VERSIONS := 3.11 3.12 3.13 3.14
+TESTS := tests
 
-.PHONY: demo serve test check docs docs-serve format lock dist licences bench reliability reproduction accuracy pictures clean
+.PHONY: demo serve test check docs docs-serve format lock dist versions licences bench reliability reproduction accuracy pictures clean
 
 demo: $(SERVING)
 	@mkdir -p $(dir $(DEMO))
@@ -33,6 +36,8 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/typos
+	$(BIN)/python -m tools.links
 	$(BIN)/python -m tools.prose
 
 # Every warning is an error: a link that leads nowhere, a page in no list, a name that does not exist. Needs no network.
@@ -48,7 +53,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Wheel and sdist, what is in them, and the demo from a bare install as a user gets it: no extras, no source tree.
+# Wheel and sdist, what is in them, and the main job from a bare install as a user gets it: no extras, no source tree.
 dist: $(READY)
 	rm -rf $(DIST) build/bare
 	$(BIN)/python -m build --no-isolation --outdir $(DIST)
@@ -56,8 +61,18 @@ dist: $(READY)
 	$(BIN)/python -m tools.distribution $(DIST)
 	$(PYTHON) -m venv build/bare
 	build/bare/bin/pip install --quiet --constraint requirements.lock $(DIST)/*.whl
-	cd build && bare/bin/privtally --version && bare/bin/privtally demo
+	build/bare/bin/privtally --version
+	$(BIN)/python -m tools.bare build/bare/bin
 	@echo "The packages are in $(DIST)."
+
+# Every test on every supported Python that is installed, in an environment for each; says which were not found.
+versions:
+	@for version in $(VERSIONS); do \
+	    if ! "python$$version" -c '' 2> /dev/null; then echo "python$$version: not found"; continue; fi; \
+	    "python$$version" -m venv "build/python$$version" && \
+	    "build/python$$version/bin/pip" install --quiet --constraint requirements.lock --editable '.[dev]' && \
+	    echo "python$$version:" && "build/python$$version/bin/pytest" -n auto --dist loadgroup -q $(TESTS) || exit 1; \
+	done
 
 licences: $(READY)
 	$(BIN)/python -m tools.licences

@@ -125,7 +125,7 @@ def _table(names: Iterable[str]) -> list[str]:
 def _licence(package: Distribution) -> str:
     """What the metadata say: an expression, a name of one line, classifiers, or the first line of a whole licence."""
     metadata = package.metadata
-    given = metadata["License-Expression"] or metadata["License"] or ""
+    (given, *_) = [*(metadata.get_all("License-Expression") or metadata.get_all("License") or []), ""]
     classified = [line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier") or [] if "License ::" in line]
     if classified and (not given or "\n" in given):
         return " AND ".join(_SPELLED.get(name, name) for name in classified)

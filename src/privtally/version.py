@@ -1,4 +1,4 @@
 """The version of this software."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 SOFTWARE = f"privtally {__version__}"

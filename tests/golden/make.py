@@ -14,22 +14,47 @@ from privtally.collector.estimate import History, Phase, estimate
 from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
 from privtally.documents.learned import Learned, LearnedFrom
-from privtally.documents.plan import Plan
+from privtally.documents.observer import KnowsTotals
+from privtally.documents.plan import Plan, design
 from privtally.documents.report import Reports
 from privtally.lab.seed import seeded
-from privtally.mechanisms.fills import CopyFill, SilentFill
+from privtally.mechanisms.fills import AnyFill, CopyFill, SilentFill
 from privtally.mechanisms.named import PartPlan, RandomizedResponse, asking
 from privtally.names import MECHANISMS, METHODS, MechanismName
 from privtally.participant.respond import respond_many
-from privtally.schema import Records
-from tests.support import fill_of, first_plan, plan_with
+from privtally.privacy.certificate import certify, dump_certificate
+from privtally.schema import Records, Schema
+from tests.golden.tables import tables
+from tests.support import EXTENDED_PLANS, Scripted, fill_of, first_plan, plan_with
 
 HERE = Path(__file__).parent
-GENERAL = ("groups", "two-pivots", "rounds")
-"""Plans that no named mechanism has, and a campaign of two rounds."""
+GENERAL = ("groups", "two-pivots", "rounds", "aligned", "many-labels", "questions")
+"""Plans that no named mechanism has, a campaign of two rounds, and questions that may be skipped or ask for numbers."""
 KINDS = (*MECHANISMS, *GENERAL)
+WITH_TABLES = ("smp", "corr-rr", "rounds", "many-labels")
+"""Of these campaigns there are tables of reports, states of `tally` and ledgers too."""
 LIMIT = 5
 """Past this many distinct reports the counts of the second phases are kept as pairwise tables."""
+QUESTIONS = """
+[[attributes]]
+name = "âge"
+bins = [0, 18, 65, 120]
+optional = true
+
+[[attributes]]
+name = "weight"
+bins = { from = 0.5, to = 2, width = 0.5 }
+decimals = true
+clamp = true
+
+[[attributes]]
+name = "mood"
+labels = ["low", "middling", "high"]
+ordered = true
+
+[[alignments]]
+classes = [{ "âge" = ["0–17", "18–64"], mood = ["low"] }, { "âge" = ["65–120"], mood = ["middling", "high"] }]
+"""
 
 
 def plans_of(kind: str) -> list[Plan]:
@@ -45,14 +70,26 @@ def plans_of(kind: str) -> list[Plan]:
     if kind == "rounds":
         first = first_plan((3, 4), 2.0, "smp", answers=2)
         return [first, refresh([first])]
+    if kind == "aligned":
+        return [plan_with(*EXTENDED_PLANS["aligned"], 2.0)]
+    if kind == "many-labels":
+        return [plan_with(*EXTENDED_PLANS["large, silent"], 2.0)]
+    if kind == "questions":
+        return [design(Schema.from_toml(QUESTIONS), 2.0, "spl", source=Scripted([7, 7]))]
     name: MechanismName = next(name for name in MECHANISMS if name == kind)
     first, fill = first_plan((3, 3), 1.5, name), fill_of(name, (3, 3), seed=4)
-    if fill is None:
-        return [first]
+    return [first] if fill is None else [first, first.next(*_second(first, fill))]
+
+
+def _second(first: Plan, fill: AnyFill) -> tuple[tuple[PartPlan, ...], Learned]:
+    """The parts of a second phase, and where they came from."""
     _, counts = collected(first, 4)[1]
-    learned = Learned((LearnedFrom(first.digest, counts.digest, counts.reports),), people=60)
-    part = asking((0, 1), first.schema.sizes, Fraction(first.epsilon), fill)
-    return [first, first.next((part,), learned)]
+    history = (LearnedFrom(first.digest, counts.digest, counts.reports),)
+    learned = Learned(history, people=60)
+    if isinstance(fill, CopyFill):
+        observer = KnowsTotals(((0.5, 0.25, 0.25), (0.125, 0.125, 0.75)))
+        learned = Learned(history, "robust", 60, pivot_guess=0.75, observer=observer)
+    return (asking((0, 1), first.schema.sizes, Fraction(first.epsilon), fill),), learned
 
 
 def collected(plan: Plan, seed: int) -> tuple[Reports, Phase]:
@@ -67,13 +104,18 @@ def documents(kind: str) -> dict[str, bytes]:
     """A small campaign's documents by their file names."""
     found: dict[str, bytes] = {}
     history: History = []
+    given: list[Reports] = []
     for plan in plans_of(kind):
         reports, phase = collected(plan, 3 + plan.phase)
-        history = [*history, phase]
+        history, given = [*history, phase], [*given, reports]
         found[f"plan-{plan.phase}.json"] = plan.dump()
         found[f"reports-{plan.phase}.ndjson"] = b"".join(report.dump() + b"\n" for report in reports)
         found[f"counts-{plan.phase}.json"] = phase[1].dump()
-    return found | {f"estimate-{method}.json": estimate(history, method).dump() for method in METHODS}
+        found[f"certificate-{plan.phase}.json"] = dump_certificate(certify(plan))
+    if kind == "rounds":
+        found["estimate-by-round.json"] = estimate(history, by_round=True).dump()
+    estimates = {f"estimate-{method}.json": estimate(history, method).dump() for method in METHODS}
+    return found | estimates | (tables(given) if kind in WITH_TABLES else {})
 
 
 def make() -> None:
@@ -81,9 +123,10 @@ def make() -> None:
     place = HERE / ".".join(__version__.split(".")[:2])
     shutil.rmtree(place, ignore_errors=True)
     for kind in KINDS:
-        (place / kind).mkdir(parents=True)
         for file, data in documents(kind).items():
-            (place / kind / file).write_bytes(data)
+            path = place / kind / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
 
 
 if __name__ == "__main__":

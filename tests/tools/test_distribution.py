@@ -29,4 +29,6 @@ def test_a_missing_file_is_named() -> None:
 
 def test_what_does_not_belong_is_named() -> None:
     assert faults_of_wheel([*WHEEL, "tests/golden/plan.json"]) == ["has tests/golden/plan.json"]
+    assert faults_of_sdist([*SDIST, "privtally-1/tests/golden/1.0/smp/export.parquet"]) == []
+    assert faults_of_sdist([*SDIST, "privtally-1/reports.parquet"]) == ["has reports.parquet"]
     assert faults_of_sdist([*SDIST, "privtally-1/build/demo/privtally.db"]) == ["has build/demo/privtally.db"]

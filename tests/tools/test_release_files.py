@@ -1,6 +1,7 @@
 """Files that a release needs agree with each other."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -25,3 +26,16 @@ def test_the_citation_is_of_this_version() -> None:
     assert citation["version"] == privtally.__version__
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
     assert [author["family-names"] for author in citation["references"][0]["authors"]] == ["Seeam", "Zheng", "Hu"]
+
+
+def test_the_supported_versions_of_python_are_those_that_are_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    classified = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    tried = re.search(r"^VERSIONS := (.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert tried
+    assert classified == tried[1].split()
+    assert project["requires-python"] == f">={classified[0]}"
+
+
+def test_documents_of_this_version_are_frozen() -> None:
+    assert (ROOT / "tests/golden" / ".".join(privtally.__version__.split(".")[:2])).is_dir()

@@ -33,7 +33,7 @@ def needing_the_extra() -> Iterator[None]:
         yield
     except ModuleNotFoundError as missing:
         raise ServiceError(
-            f"this needs {missing.name}, which is not installed: pip install 'privtally[serve]'"
+            f"the collector needs {missing.name}; install it with: pip install 'privtally[serve]'"
         ) from None
 
 

@@ -83,11 +83,11 @@ def said(setup: Setup, pivots: int = 1) -> Noise:
 
 def evenly_filled(setup: Setup, pivots: int = 1) -> Noise:
     """Everybody answers so many attributes of each group, and the others are filled evenly."""
-    informations = [private(setup.budget / pivots, size).information for size in setup.sizes]
+    each = [private(setup.budget / pivots, size).information for size in setup.sizes]
     return Noise(
         [
             (members / pivots) ** 2 / (setup.people * information) - setup.drawn(place)
-            for place, (information, members) in enumerate(zip(informations, setup.members, strict=True))
+            for place, (information, members) in enumerate(zip(each, setup.members, strict=True))
         ]
     )
 

@@ -57,7 +57,8 @@ def respond(
 def respond_many(plan: Plan, records: Records, source: Source | None = None, *, fused: bool | None = None) -> Reports:
     """The reports of many participants: the same weights, the same steps, a faster source.
 
-    `fused` says whether compiled code draws where it can; left out, it does for many millions of participants.
+    `fused` says whether compiled code draws where it can, which needs the extra `fast`; left out, it does for many
+    millions of participants. The same words give the same reports either way.
     """
     source = source or Stream.from_system()
     if records.schema != plan.schema:

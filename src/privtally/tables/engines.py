@@ -27,8 +27,11 @@ class EngineChoice:
     def __post_init__(self) -> None:
         if self.master is not None and self.name != "spark":
             raise EngineError("--master has no effect without --engine spark; leave it out")
-        if find_spec(_PACKAGES[self.name]) is None:
-            raise EngineError(f"the engine {self.name} needs an extra: pip install 'privtally[{self.name}]'")
+        package = _PACKAGES[self.name]
+        if find_spec(package) is None:
+            raise EngineError(
+                f"--engine {self.name} needs {package}; install it with: pip install 'privtally[{self.name}]'"
+            )
 
 
 @contextmanager

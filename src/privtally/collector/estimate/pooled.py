@@ -228,8 +228,8 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
 
 def derivatives(likelihoods: Sequence[Likelihood], frequencies: Floats) -> tuple[Floats, Floats]:
     """The gradient of the log-likelihood of all phases at these frequencies, and the information."""
-    gradients, informations = zip(*(likelihood.at(frequencies) for likelihood in likelihoods), strict=True)
-    return np.sum(gradients, axis=0), np.sum(informations, axis=0)
+    gradients, information = zip(*(likelihood.at(frequencies) for likelihood in likelihoods), strict=True)
+    return np.sum(gradients, axis=0), np.sum(information, axis=0)
 
 
 def groups(labels: Labels) -> list[list[int]]:
