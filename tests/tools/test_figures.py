@@ -36,3 +36,20 @@ def test_so_many_people_are_enough_and_fewer_are_not() -> None:
                 for many in (people, fewer)
             )
             assert enough <= WITHIN < too_few, row
+
+
+def test_what_pages_say_first_is_in_their_tables() -> None:
+    people = (ROOT / "docs/guide/how-many-people.md").read_text()
+    for used, many in re.findall(r"\| 4 questions, 4 answers \| (\w+) \|.* ([\d,]+) \|$", people, re.MULTILINE):
+        assert f" {many} " in people.split("\n## ")[0], used
+    ratios = (ROOT / "docs/explanation/better-estimates.md").read_text()
+    averages = re.findall(r"^\| the .* \| ([\d.]+) \| [\d.]+ \|$", ratios, re.MULTILINE)
+    assert f"has {min(averages)} to {max(averages)} of the squared error" in ratios
+    study = (ROOT / "docs/notes/accuracy.md").read_text()
+    assert re.search(r"^223 cells ", study, re.MULTILINE)
+    assert "average over 223 simulated settings" in ratios
+    assert "| pooled | 97.9% |" in study
+    assert "held 97.9 % of the time" in ratios
+    advice = (ROOT / "docs/notes/advice.md").read_text()
+    assert re.search(r"Of 65 recommendations .* 92 % within 10 %", advice)
+    assert "within a tenth of the best in 92 % of 65 simulated settings" in (ROOT / "README.md").read_text()
