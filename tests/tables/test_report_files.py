@@ -211,6 +211,30 @@ def test_rows_of_parquet(tmp_path: Path, columns: dict[str, Any], counted: int, 
     assert (result.counts.reports, result.set_aside) == (counted, aside)
 
 
+@pytest.mark.parametrize("trust_ids", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "nullable", "last", "counted"),
+    [
+        (pa.binary(16), False, bytes(15) + b"\1", 2),
+        (pa.binary(16), True, bytes(15) + b"\1", 2),
+        (pa.binary(16), True, None, 1),
+        (pa.binary(), False, bytes(15), 1),
+        (pa.binary(15), False, bytes(15), 0),
+    ],
+)
+def test_ids_of_files_that_state_their_plan(
+    tmp_path: Path, kind: pa.DataType, nullable: bool, last: bytes | None, counted: int, trust_ids: bool
+) -> None:
+    fields = [pa.field("id", kind, nullable=nullable), pa.field("q1", pa.uint8()), pa.field("q2", pa.uint8())]
+    first = bytes(kind.byte_width if kind != pa.binary() else 16)
+    table = pa.table([pa.array([first, last], kind), [0, 1], [1, 0]], schema=pa.schema(fields, {"plan": PLAN.digest}))
+    pq.write_table(table, tmp_path / "r.parquet")
+    ours = write(tmp_path / "ours.parquet", made_up(PLAN, 10))
+    result = tally_files(PLAN, [tmp_path / "r.parquet", ours], trust_ids=trust_ids)
+    aside = {"invalid_report": 2 - counted} if counted < 2 else {}
+    assert (result.counts.reports, result.set_aside) == (10 + counted, aside)
+
+
 @pytest.mark.parametrize("code", ["3", "-1", "x", "01", "1.0", "99999999999999999999", ""])
 def test_cells_of_csv_that_are_no_code(tmp_path: Path, code: str) -> None:
     rows = f"plan,id,q1,q2\n{PLAN.digest},{'0' * 32},1,1\n{PLAN.digest},{'1' * 32},{code},1\n"
