@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import pytest
 
-from privtally.documents.report import Reports
+from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
 from privtally.tables import gathering
-from privtally.tables.gathering import Gathered
+from privtally.tables.gathering import Gathered, order_of
 from privtally.tables.paths import format_of
 from privtally.tables.report_output import write_reports
 from tests.tables.test_report_files import SILENT, made_up
@@ -24,24 +25,60 @@ def pieces(reports: Reports, size: int = 90) -> Iterator[Reports]:
         yield Reports(reports.plan, reports.ids[own], reports.codes[own])
 
 
+def rows_of(reports: Reports) -> list[bytes]:
+    return [name.tobytes() + codes.tobytes() for name, codes in zip(reports.ids, reports.codes, strict=True)]
+
+
 def rows(found: Gathered) -> list[bytes]:
-    return [
-        name.tobytes() + codes.tobytes()
-        for batch in found.batches()
-        for name, codes in zip(batch.ids, batch.codes, strict=True)
-    ]
+    return [row for batch in found.batches() for row in rows_of(batch)]
 
 
 @pytest.mark.parametrize("keep_order", [False, True])
 @pytest.mark.parametrize("most_bytes", [1, 5_000, 1 << 27])
 def test_nothing_is_lost_and_the_order_is_that_of_the_ids(keep_order: bool, most_bytes: int) -> None:
-    came = [name.tobytes() + codes.tobytes() for name, codes in zip(REPORTS.ids, REPORTS.codes, strict=True)]
+    came = rows_of(REPORTS)
     with Gathered(SILENT, keep_order=keep_order, most_bytes=most_bytes) as gathered:
         for piece in pieces(REPORTS):
             gathered.add(piece)
         assert gathered.reports == 700
         for _ in range(2):
             assert rows(gathered) == (came if keep_order else sorted(came))
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+@pytest.mark.parametrize("batch", [1, 7, 100, 10_000])
+def test_batches_are_of_about_one_size(monkeypatch: pytest.MonkeyPatch, keep_order: bool, batch: int) -> None:
+    monkeypatch.setattr(gathering, "BATCH", batch)
+    with Gathered(SILENT, keep_order=keep_order, most_bytes=5_000) as gathered:
+        for piece in pieces(REPORTS, 3):
+            gathered.add(piece)
+        sizes = [len(found) for found in gathered.batches()]
+        order = rows(gathered)
+    assert sum(sizes) == 700
+    assert min(sizes) > 0
+    assert max(sizes) <= 2 * batch + 5
+    assert len(sizes) <= 2 * -(-700 // batch)
+    assert sorted(order) == sorted(rows_of(REPORTS))
+    assert order == (rows_of(REPORTS) if keep_order else sorted(order))
+
+
+@pytest.mark.parametrize("alike", [0, 7, 8, 9, 15])
+def test_ids_that_begin_alike_are_in_order_too(alike: int) -> None:
+    """Half of them begin with the same bytes, and every id comes twice."""
+    ids = np.random.default_rng(1).integers(0, 256, (500, ID_BYTES), dtype=np.uint8)
+    ids[:250, :alike] = 255
+    ids = np.concatenate([ids, ids])
+    found = [bytes(ids[place]) for place in order_of(ids)]
+    assert found == sorted(map(bytes, ids))
+
+
+def test_ids_of_one_bucket_are_sorted_and_keep_their_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "BATCH", 50)
+    ids = REPORTS.ids.copy()
+    ids[:, :8] = 7
+    with Gathered(SILENT) as gathered:
+        gathered.add(Reports(SILENT, ids, REPORTS.codes))
+        assert rows(gathered) == sorted(rows_of(Reports(SILENT, ids, REPORTS.codes)))
 
 
 def _full() -> IO[bytes]:

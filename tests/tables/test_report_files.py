@@ -151,7 +151,7 @@ def test_a_file_that_is_cut_short(tmp_path: Path, kind: str) -> None:
 def test_a_damaged_page_of_parquet_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "r.parquet", made_up(PLAN, 5_000))
     content = bytearray(path.read_bytes())
-    content[40:2_000] = bytes(random.Random(3).randrange(256) for _ in range(1_960))
+    content[4:40] = bytes(random.Random(3).randrange(256) for _ in range(36))
     path.write_bytes(content)
     assert "r.parquet" in str(refusal(PLAN, path))
 
@@ -209,6 +209,30 @@ def test_rows_of_parquet(tmp_path: Path, columns: dict[str, Any], counted: int, 
     pq.write_table(pa.table(COLUMNS | columns), tmp_path / "r.parquet")
     result = tally_files(PLAN, [tmp_path / "r.parquet"])
     assert (result.counts.reports, result.set_aside) == (counted, aside)
+
+
+@pytest.mark.parametrize("trust_ids", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "nullable", "last", "counted"),
+    [
+        (pa.binary(16), False, bytes(15) + b"\1", 2),
+        (pa.binary(16), True, bytes(15) + b"\1", 2),
+        (pa.binary(16), True, None, 1),
+        (pa.binary(), False, bytes(15), 1),
+        (pa.binary(15), False, bytes(15), 0),
+    ],
+)
+def test_ids_of_files_that_state_their_plan(
+    tmp_path: Path, kind: pa.DataType, nullable: bool, last: bytes | None, counted: int, trust_ids: bool
+) -> None:
+    fields = [pa.field("id", kind, nullable=nullable), pa.field("q1", pa.uint8()), pa.field("q2", pa.uint8())]
+    first = bytes(kind.byte_width if kind != pa.binary() else 16)
+    table = pa.table([pa.array([first, last], kind), [0, 1], [1, 0]], schema=pa.schema(fields, {"plan": PLAN.digest}))
+    pq.write_table(table, tmp_path / "r.parquet")
+    ours = write(tmp_path / "ours.parquet", made_up(PLAN, 10))
+    result = tally_files(PLAN, [tmp_path / "r.parquet", ours], trust_ids=trust_ids)
+    aside = {"invalid_report": 2 - counted} if counted < 2 else {}
+    assert (result.counts.reports, result.set_aside) == (10 + counted, aside)
 
 
 @pytest.mark.parametrize("code", ["3", "-1", "x", "01", "1.0", "99999999999999999999", ""])

@@ -36,8 +36,10 @@ def parquet_sources(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Se
     form = f"WHEN octet_length(id) = {ID_BYTES} THEN {SOUND} ELSE {INVALID} END"
     digest = f"WHEN plan IS NULL OR CAST(plan AS VARCHAR) <> {text(plan.digest)} THEN {WRONG_PLAN}"
     nulls = ", ".join(f"NULL::BIGINT AS {code}" for code in code_columns(plan))
+    fixed = _with_fixed_ids(connection, own)
     kinds = (
-        (f"id, CASE {form} AS state, {codes}", own),
+        (f"id, {SOUND} AS state, {codes}", [path for path in own if path in fixed]),
+        (f"id, CASE {form} AS state, {codes}", [path for path in own if path not in fixed]),
         (f"id, CASE {digest} {form} AS state, {codes}", silent),
         (f"NULL::BLOB AS id, {WRONG_PLAN} AS state, {nulls}", others),
     )
@@ -85,6 +87,18 @@ def _columns(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> di
         else:
             found[named[file]].setdefault(column, kind)
     return found
+
+
+def _with_fixed_ids(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> set[Path]:
+    """The files whose type of ids is 16 bytes: there is no other id in them, and none needs to be looked at."""
+    if not paths:
+        return set()
+    named = {literal(path): path for path in paths}
+    query = f"""
+        SELECT file_name FROM parquet_schema({files(paths)})
+        WHERE name = 'id' AND type = 'FIXED_LEN_BYTE_ARRAY' AND CAST(type_length AS VARCHAR) = '{ID_BYTES}'
+              AND repetition_type = 'REQUIRED'"""
+    return {named[file] for (file,) in connection.execute(query).fetchall()}
 
 
 def _check_columns(plan: Plan, path: Path, own: Columns, *, needs_plan: bool) -> None:

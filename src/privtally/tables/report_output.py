@@ -25,6 +25,7 @@ from privtally.schema import code_type
 from privtally.tables import arrow
 from privtally.tables.database import engine, literal, text
 from privtally.tables.gathering import Gathered
+from privtally.tables.parquet_file import CodeColumn, write_parquet
 from privtally.tables.paths import Format, format_of
 
 FORMAT = "privtally.reports/1"
@@ -37,25 +38,29 @@ def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
     if not is_stream(path):
         try:
             with replacing(path) as draft:
-                _copy(draft, plan, gathered, known)
+                _write(draft, plan, gathered, known)
         except OSError as fault:
             raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
         return
     with tempfile.TemporaryDirectory(prefix="privtally-") as directory:
         made = Path(directory, "reports")
-        _copy(made, plan, gathered, known)
+        _write(made, plan, gathered, known)
         with made.open("rb") as content, write_whole(path) as file:
             shutil.copyfileobj(content, file)
 
 
-def _copy(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
-    select, options = _FORMS[known.kind](plan)
-    if known.kind != "parquet":
-        options += f", COMPRESSION '{known.packing}'"
+def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
+    if known.kind == "parquet":
+        with path.open("wb") as file:
+            metadata = {"format": FORMAT, "plan": plan.digest}
+            write_parquet(file, _parquet_columns(plan), metadata, ahead(gathered.batches()))
+        return
+    select, options = _csv(plan) if known.kind == "csv" else _ndjson(plan)
     stream = stream_of(plan, gathered)
     with engine() as connection, arrow.registered(connection, "gathered", stream), writing(path, stream):
         connection.execute(
-            f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options}, USE_TMP_FILE false)"
+            f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} "
+            f"({options}, COMPRESSION '{known.packing}', USE_TMP_FILE false)"
         )
 
 
@@ -115,9 +120,10 @@ def id_and_codes(plan: Plan) -> str:
     return ", ".join(["id", *named_codes(plan)])
 
 
-def _parquet(plan: Plan) -> tuple[str, str]:
-    facts = f"KV_METADATA {{format: {text(FORMAT)}, plan: {text(plan.digest)}}}"
-    return id_and_codes(plan), f"FORMAT parquet, PARQUET_VERSION v2, COMPRESSION snappy, {facts}"
+def _parquet_columns(plan: Plan) -> list[CodeColumn]:
+    mechanism = plan.sampler
+    facts = zip(code_columns(plan), mechanism.outputs, mechanism.silences, strict=True)
+    return [CodeColumn(name, size if silence is None else silence, silence) for name, size, silence in facts]
 
 
 def _csv(plan: Plan) -> tuple[str, str]:
@@ -131,6 +137,3 @@ def _ndjson(plan: Plan) -> tuple[str, str]:
     codes = " || ',' || ".join(f"coalesce(CAST({code} AS VARCHAR), 'null')" for code in _codes(plan))
     line = f"{text(start)} || lower(hex(id)) || '\",\"codes\":[' || {codes} || ']}}'"
     return line, "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'"
-
-
-_FORMS = {"parquet": _parquet, "csv": _csv, "ndjson": _ndjson}

@@ -55,29 +55,33 @@ class TextReports:
 
     def add_lines(self, path: Path) -> None:
         """Parse the lines that are written as we write them; if there are others, all are first written again so."""
-        packing, parsed = _packing(path), False
-        if is_plain(path):
-            parsed = self._parse(path, packing, _UNUSUAL)
-        if not parsed:
+        packing = _packing(path)
+        many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
+        if many is None:
             with temporary_room():
                 copy = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
             with copy:
                 canonical_copy(self._lines(path, packing), copy)
-                self._parse(Path(copy.name), "none", INVALID)
-        ((many,),) = self._connection.execute("INSERT INTO parsed FROM fresh").fetchall()
+                many = self._parse(Path(copy.name), "none", INVALID)
         if not many:
             raise ReportError(f"{path}: the file has no reports in it; leave it out")
 
-    def _parse(self, path: Path, packing: Packing, otherwise: int) -> bool:
-        """Parse a file's lines into the table `fresh`; whether it could be read and all lines are as we write them."""
+    def _parse(self, path: Path, packing: Packing, otherwise: int) -> int | None:
+        """Parse a file's lines, and say how many; None, and nothing is kept, if some are not as we write them."""
         longest = 256 + 11 * len(self._codes)  # of lines as we write them; the engine's memory grows with it
         source = csv_engine.lines(path, packing, longest)
+        connection = self._connection.begin()
         try:
-            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE fresh AS {self._select_lines(source, otherwise)}")
+            ((many,),) = connection.execute(f"INSERT INTO parsed {self._select_lines(source, otherwise)}").fetchall()
+            unusual = connection.execute(f"SELECT count(*) FROM parsed WHERE state = {_UNUSUAL}").fetchall()
         except duckdb.Error:
-            return False
-        unusual = self._connection.execute(f"SELECT count(*) FROM fresh WHERE state = {_UNUSUAL}").fetchall()
-        return not unusual[0][0]
+            connection.rollback()
+            return None
+        if unusual[0][0]:
+            connection.rollback()
+            return None
+        connection.commit()
+        return int(many)
 
     def _lines(self, path: Path, packing: Packing) -> Iterable[bytes]:
         match packing:
@@ -119,21 +123,19 @@ class TextReports:
         """A file's reports; lines that are not as we write them have a state of their own."""
         head = f'{_HEAD}{self._plan.digest}","id":"'
         own, width = len(head) + 1, len(self._codes)
-        listed = f"string_split(substring(line, {own + 43}, length(line) - {own + 44}), ',')"
         ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {own}), {text(_OURS)})"
         rest = f"substring(line, {len(_HEAD) + 1})"
         another = f"starts_with(line, {text(_HEAD)}) AND regexp_full_match({rest}, {text(_OTHERS)})"
-        codes = [f"TRY_CAST(codes[{place}] AS BIGINT) AS {name}" for place, name in enumerate(self._codes, start=1)]
+        state = f"CASE WHEN {ours} THEN {SOUND} WHEN {another} THEN {WRONG_PLAN} ELSE {otherwise} END"
+        listed = f"CAST(substring(line, {own + 42}, length(line) - {own + 42}) AS BIGINT[])"
+        codes = [f"codes[{place}] AS {name}" for place, name in enumerate(self._codes, start=1)]
         return f"""
-            SELECT CASE WHEN state = {SOUND} THEN unhex(id) END AS id,
-                   CASE WHEN state = {SOUND} AND len(codes) <> {width} THEN {INVALID} ELSE state END AS state,
-                   {", ".join(codes)}
+            SELECT id, CASE WHEN len(codes) <> {width} THEN {INVALID} ELSE state END AS state, {", ".join(codes)}
             FROM (
-                SELECT substring(line, {own}, 32) AS id,
-                       CASE WHEN {ours} THEN {SOUND} WHEN {another} THEN {WRONG_PLAN} ELSE {otherwise} END AS state,
+                SELECT state,
+                       CASE WHEN state = {SOUND} THEN unhex(substring(line, {own}, 32)) END AS id,
                        CASE WHEN state = {SOUND} THEN {listed} END AS codes
-                FROM {source}
-                WHERE line <> ''
+                FROM (SELECT line, {state} AS state FROM {source} WHERE line <> '')
             )"""
 
 
