@@ -6,6 +6,7 @@ follow from one table of both blocks.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -82,16 +83,15 @@ def one_way(tables: Mapping[Group, Integers], outputs: Sequence[int]) -> dict[in
 
 def two_way(tables: Mapping[Group, Integers], outputs: Sequence[int]) -> dict[Pair, Integers]:
     """The counts of every pair of attributes that a group holds."""
-    blocks = {block for group in tables for block in group if len(block) > 1}
+    blocks = {block for group in tables if len(group) == 2 for block in group if len(block) > 1}
     having = {block: _having(block, outputs) for block in blocks}
     found: dict[Pair, Integers] = {}
-    inside: set[Block] = set()
     for group, table in tables.items():
         for axis, block in enumerate(group):
-            if block in having and block not in inside:
-                inside.add(block)
-                own = having[block] * _sum_to(table, (axis,))
-                found |= _split(own @ having[block].T, block, block, outputs)
+            inside = list(combinations(range(len(block)), 2))
+            if any((block[one], block[two]) not in found for one, two in inside):
+                own = _sum_to(table, (axis,)).reshape([outputs[each] for each in block])
+                found |= {(block[one], block[two]): _sum_to(own, (one, two)) for one, two in inside}
         if len(group) == 2:
             first, second = group
             rows = having[first] @ table if first in having else table
@@ -114,7 +114,7 @@ def _split(table: Floats | Integers, first: Block, second: Block, outputs: Seque
     """The tables of the pairs with an attribute in each of two blocks, out of one with every code of both."""
     whole = table.astype(np.int64, copy=False)
     rows, columns = _ranges(first, outputs), _ranges(second, outputs)
-    return {(one, two): whole[rows[one], columns[two]] for one in first for two in second if one < two}
+    return {(one, two): whole[rows[one], columns[two]] for one in first for two in second}
 
 
 def _ranges(block: Block, outputs: Sequence[int]) -> dict[int, slice]:
