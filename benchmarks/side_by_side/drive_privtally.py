@@ -1,14 +1,21 @@
-"""privtally in bulk: `respond_many`, `count` and `estimate`, and the random stream alone."""
+"""privtally in bulk: `respond_many`, `count` and `estimate`, and the random stream alone.
 
+Left to itself, privtally draws so few reports in plain NumPy, also where numba is installed. The jobs "fast" ask for
+compiled code.
+"""
+
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from benchmarks.side_by_side.driver import Frequencies, Job, Population, Work, main
 from privtally.collector.estimate import estimate
-from privtally.collector.tally import count
+from privtally.collector.tally import count, nothing
 from privtally.documents.plan import Plan, design
-from privtally.exact.source import Stream, Words
+from privtally.documents.report import Reports
+from privtally.exact.source import Source, Stream, Words
+from privtally.mechanisms.fused import kernel
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
@@ -20,18 +27,31 @@ def schema_of(attributes: int, size: int) -> Schema:
 
 
 def records_of(population: Population, plan: Plan) -> Records:
-    """The population as the plan's records."""
+    """The population as the plan's records, column by column as in a data frame."""
     codes = np.frombuffer(population.codes, dtype=np.uint16).reshape(-1, population.attributes)
-    return Records(plan.schema, codes.astype(code_type(plan.schema.sizes)))
+    return Records(plan.schema, codes.astype(code_type(plan.schema.sizes), order="F"))
 
 
-def bulk(mechanism: MechanismName, method: Method, population: Population, epsilon: float) -> Work:
+def in_pieces(plan: Plan, records: Records, source: Source, *, fast: bool = False) -> Iterator[Reports]:
+    """Everybody's reports, `PIECE` at a time, so that memory stays the same."""
+    if fast and kernel() is None:
+        raise SystemExit("numba, which the extra `fast` brings, is not installed or told not to compile")
+    for start in range(0, len(records), PIECE):
+        piece = Records(plan.schema, records.codes[start : start + PIECE])
+        yield respond_many(plan, piece, source, fused=fast or None)
+
+
+def bulk(
+    mechanism: MechanismName, method: Method, population: Population, epsilon: float, *, fast: bool = False
+) -> Work:
     """Everybody's reports, their counts and the estimate."""
     plan = design(schema_of(population.attributes, population.size), epsilon, mechanism)
     records = records_of(population, plan)
 
     def work() -> Frequencies:
-        found = estimate([(plan, count(plan, respond_many(plan, records).codes))], method)
+        pieces = in_pieces(plan, records, Stream.from_system(), fast=fast)
+        counts = sum((count(plan, reports.codes) for reports in pieces), start=nothing(plan))
+        found = estimate([(plan, counts)], method)
         return [own.frequencies for own in found.attributes.values()]
 
     return work
@@ -52,7 +72,8 @@ def stream_alone(mechanism: MechanismName, population: Population, epsilon: floa
     """The random words that the reports of everybody take, in the same portions, and nothing else: the limit."""
     plan = design(schema_of(population.attributes, population.size), epsilon, mechanism)
     counting, stream = Counting(), Stream.from_system()
-    respond_many(plan, records_of(population, plan), counting)
+    for _ in in_pieces(plan, records_of(population, plan), counting):
+        pass
 
     def work() -> Frequencies:
         for portion in counting.taken:
@@ -62,10 +83,14 @@ def stream_alone(mechanism: MechanismName, population: Population, epsilon: floa
     return work
 
 
+PIECE = 1 << 19
+"""How many people report at a time."""
+
 MECHANISMS: dict[str, MechanismName] = {"SPL": "spl", "SMP": "smp", "RS+FD": "rs-fd"}
 
 JOBS: dict[str, Job] = {
     **{f"{name}, unbiased": partial(bulk, mechanism, "unbiased") for name, mechanism in MECHANISMS.items()},
+    **{f"{name}, fast": partial(bulk, mechanism, "unbiased", fast=True) for name, mechanism in MECHANISMS.items()},
     **{f"{name}, pooled": partial(bulk, mechanism, "pooled") for name, mechanism in MECHANISMS.items()},
     **{f"{name}, stream alone": partial(stream_alone, mechanism) for name, mechanism in MECHANISMS.items()},
 }

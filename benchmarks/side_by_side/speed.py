@@ -37,7 +37,8 @@ def subjects() -> list[Subject]:
     """Everybody who does each job."""
     found = []
     for job in BARS:
-        found += [Subject(job, f"privtally {method}", None, f"{job}, {method}") for method in ("unbiased", "pooled")]
+        ours = {US: "unbiased", f"{US}, fast": "fast", "privtally pooled": "pooled"}
+        found += [Subject(job, name, None, f"{job}, {driven}") for name, driven in ours.items()]
         found += [Subject(job, LIMIT, None, f"{job}, stream alone"), Subject(job, MULTI_FREQ.name, MULTI_FREQ, job)]
     found += [Subject("SPL", f"{PURE.name} {oracle}", PURE, oracle) for oracle in ("GRR", "OUE", "OLH")]
     found.append(Subject("SPL", OPENDP.name, OPENDP, "randomized response"))

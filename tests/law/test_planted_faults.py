@@ -146,7 +146,7 @@ def parts_sharing_words(self: Mechanism, codes: Codes, source: Source, **_: obje
     room = np.empty(codes.shape, dtype=np.uint8)
     again = Again(source, len(codes))
     for part in self.parts:
-        part.draw(codes, room, again)
+        part.draw(codes.T, room.T, again)
     return room
 
 
@@ -156,7 +156,7 @@ def first_part_for_all(self: Mechanism, codes: Codes, source: Source, **_: objec
     for part in self.parts:
         moved = codes.copy()
         moved[:, list(part.attributes)] = codes[:, : len(part.attributes)]
-        part.draw(moved, room, source)
+        part.draw(moved.T, room.T, source)
     return room
 
 
@@ -166,8 +166,8 @@ def draw_with(choose: Callable[[Part, int, Source], Codes] | None = None, branch
     def draw(self: Part, codes: Codes, room: Codes, source: Source) -> None:
         count = len(self.branches)
         if self.silent:
-            room[:, list(self.attributes)] = self.answers
-        chosen = choose(self, len(codes), source) if choose else Uniform(count).draw(codes[:, 0], source)
+            room[list(self.attributes)] = np.array(self.answers)[:, None]
+        chosen = choose(self, codes.shape[1], source) if choose else Uniform(count).draw(codes[0], source)
         for number, branch in enumerate(self.branches):
             people = np.flatnonzero(chosen == number)
             (branch_draw or Part._draw_branch)(self, branch, people, codes, room, source)
@@ -188,14 +188,14 @@ def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: 
     """Part._draw_branch with one thing wrong."""
 
     def draw(self: Part, branch: Any, people: Any, codes: Codes, room: Codes, source: Source) -> None:
-        columns = [self.attributes[own] for own in branch]
+        attributes = [self.attributes[own] for own in branch]
         used = Again(source, len(people)) if shared else source
-        raw = [codes[people, column] for column in columns]
+        raw = [codes[own, people] for own in attributes]
         private = [self.asked[own].draw(given, used) for own, given in zip(branch, raw, strict=True)]
         if raw_second:
             private[1:] = raw[1:]
-        for column, code in zip(columns, private, strict=True):
-            room[people, column] = code
+        for own, code in zip(attributes, private, strict=True):
+            room[own, people] = code
         if self.silent:
             return
         seen = [raw[own] if raw_fills else code.astype(np.int64) for own, code in enumerate(private)]
@@ -206,14 +206,14 @@ def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: 
             given = given * sizes[place] + seen[place]
         for other in self.others(branch):
             filled = self.filling(branch, other).draw(given.astype(np.uint64), source)
-            room[people, self.attributes[other]] = filled[0] if one_fill and len(filled) else filled
+            room[self.attributes[other], people] = filled[0] if one_fill and len(filled) else filled
 
     return draw
 
 
 def answering_everything(self: Part, codes: Codes, room: Codes, source: Source) -> None:
     for own, channel in enumerate(self.asked):
-        room[:, self.attributes[own]] = channel.draw(codes[:, self.attributes[own]], source)
+        room[self.attributes[own]] = channel.draw(codes[self.attributes[own]], source)
 
 
 def budgets(share: Callable[[PartPlan, int], Fraction]) -> Callable[..., Mechanism]:

@@ -115,7 +115,7 @@ def test_nobody_at_all_draws_nothing() -> None:
 def test_compiled_code_is_used_from_the_number_of_records_on_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
     monkeypatch.setattr(mechanism, "REPAYING", 10)
-    monkeypatch.setattr(FusedPart, "draw", lambda _self, codes, _room, _source: drawn.append(len(codes)))
+    monkeypatch.setattr(FusedPart, "draw", lambda _self, codes, _room, _source: drawn.append(codes.shape[1]))
     sampler = plan_of("rs-fd", (4, 4, 4)).sampler
     for people in (9, 10):
         sampler.privatise(some_records(sampler, people), seeded(1))

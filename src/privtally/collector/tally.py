@@ -63,7 +63,7 @@ def count(plan: Plan, codes: Codes, limit: int = SUB_REPORT_LIMIT) -> Counts:
     seen = one_way(tables, outputs)
     more = tabulate(codes, outputs, covering(outputs, set(range(len(outputs))) - seen.keys(), kept))
     seen |= one_way(more, outputs)
-    pairs = two_way(more, outputs)
+    pairs = two_way(more, outputs) if kept else {}
     attributes = tuple(seen[own] for own in range(len(outputs)))
     return Counts(plan.digest, len(codes), attributes, parts, {pair: pairs[pair] for pair in kept}, limit)
 

@@ -60,25 +60,29 @@ def add_up(codes: Integers, times: Integers, size: int) -> Integers:
 
 def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -> SubReports:
     """Distinct rows in lexicographic order, with the sums of their times."""
-    codes = codes.astype(np.int64, copy=False)
     keys, cells = np.zeros(len(codes), dtype=np.int64), 1
     for column, size in zip(codes.T, outputs, strict=True):
         if cells * size >= 2**63:  # number the combinations that occur; they keep their order
             keys = np.unique(keys, return_inverse=True)[1]
             cells = len(keys)
-        keys = keys * size + column
+        keys *= size
+        np.add(keys, column, out=keys, casting="unsafe")
         cells *= size
     if prod(outputs) <= SUB_REPORT_LIMIT:
         totals = add_up(keys, times, cells)
         (seen,) = np.nonzero(totals)
         return SubReports(np.stack(np.unravel_index(seen, outputs), axis=1), totals[seen])
-    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
-    return SubReports(codes[first], add_up(index, times, len(first)))
+    values, index = np.unique(keys, return_inverse=True)
+    example = np.empty(len(values), dtype=np.int64)
+    example[index] = np.arange(len(keys))
+    return SubReports(codes[example].astype(np.int64, copy=False), add_up(index, times, len(values)))
 
 
 def merge(outputs: Sequence[int], one: SubReports | None, two: SubReports | None, limit: int) -> SubReports | None:
     """The sums of both, or None where either is missing or more than `limit` sub-reports are distinct."""
     if one is None or two is None:
         return None
-    both = distinct(outputs, np.concatenate([one.codes, two.codes]), np.concatenate([one.times, two.times]))
+    both = one if not len(two) else two
+    if len(one) and len(two):
+        both = distinct(outputs, np.concatenate([one.codes, two.codes]), np.concatenate([one.times, two.times]))
     return both if len(both) <= limit else None

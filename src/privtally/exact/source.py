@@ -67,7 +67,7 @@ def words_below(source: Source, bound: int, count: int) -> Words:
     if not 0 < bound <= WORD:
         raise ValueError(f"the bound must be between 1 and 2^64, got {bound}")
     words = source.words(count)
-    if bound == WORD:
+    if bound == WORD or words.max(initial=0) < bound:
         return words
     rejected = np.flatnonzero(words >= np.uint64(bound))
     while rejected.size:

@@ -175,12 +175,13 @@ class Keep:
         small = code_type((self.size,))
         if not self.other:
             return given.astype(small)
-        steps = words_below(source, self.total * self._fit, len(given))
-        steps //= np.uint64(self.other * self._fit)
-        np.minimum(steps, np.uint64(self.size - 1), out=steps)
-        moved: Codes = given + steps.astype(code_type((2 * self.size,)))
+        words = words_below(source, self.total * self._fit, len(given))
+        words //= np.uint64(self.other * self._fit)
+        steps = words.astype(code_type((self.total // self.other + 1,)))
+        np.minimum(steps, np.full_like(steps, self.size - 1), out=steps)  # with a number NumPy takes much longer
+        moved: Codes = np.add(given, steps, dtype=code_type((2 * self.size,)), casting="unsafe")
         moved += moved.dtype.type(1)
-        moved -= (moved >= self.size) * moved.dtype.type(self.size)
+        np.minimum(moved, moved - moved.dtype.type(self.size), out=moved)  # what is below 0 wraps to above every code
         return moved.astype(small, copy=False)
 
     @property

@@ -59,32 +59,33 @@ class FusedPart:
     def draw(self, codes: Codes, room: Codes, source: Source) -> None:
         """The same as `Part.draw`."""
         raw = np.ascontiguousarray(codes, dtype=np.uint8)
-        drawn = room if room.dtype == np.uint8 else np.empty(room.shape, dtype=np.uint8)
+        drawn = np.empty(room.shape, dtype=np.uint8)
         words = self._draw(raw, drawn, source)
         if words is not None:
             self.part.draw(codes, room, Taken(words, source))
-        elif drawn is not room:
-            columns = list(self.part.attributes)
-            room[:, columns] = drawn[:, columns]
+            return
+        for own in self.part.attributes:
+            room[own] = drawn[own]
 
     def _draw(self, codes: Codes, room: Codes, source: Source) -> Words | None:
         """Draw, or give back the words that were taken because one of them must be drawn again."""
         functions, counts, even = self.functions, self._words, Uniform(len(self.rules)).pieces
         length, last = np.uint64(even.length), np.uint64(even.bound - 1)
+        people = codes.shape[1]
         drawing = self.rules, self.ends, self.part.pivots
         if len(self.rules) == 1:
-            words = source.words(len(codes) * int(counts[0]))
+            words = source.words(people * int(counts[0]))
             done = functions.draw_all(codes, room, words, self.rules[0], self.ends)
         elif (counts == counts[0]).all():
-            words = source.words(len(codes) * (1 + int(counts[0])))
+            words = source.words(people * (1 + int(counts[0])))
             done = functions.draw_at_once(codes, room, words, length, last, *drawing)
         else:
-            chosen, people = np.empty(len(codes), dtype=np.uint32), np.zeros(len(counts), dtype=np.int64)
-            words = source.words(len(codes))
-            done = functions.choose(words, length, last, chosen, people)
+            chosen, taking = np.empty(people, dtype=np.uint32), np.zeros(len(counts), dtype=np.int64)
+            words = source.words(people)
+            done = functions.choose(words, length, last, chosen, taking)
             if done:
-                more = source.words(int(people @ counts))
-                done = functions.draw_branches(codes, room, chosen, people, more, *drawing)
+                more = source.words(int(taking @ counts))
+                done = functions.draw_branches(codes, room, chosen, taking, more, *drawing)
                 words = words if done else np.concatenate([words, more])
         return None if done else words
 

@@ -107,18 +107,18 @@ def choose(words: Words, length: np.uint64, last: np.uint64, chosen: Numbers, pe
 @compiled
 def draw_all(codes: Codes, room: Codes, words: Words, rules: Any, ends: Words) -> bool:
     """Draw a part of which everybody answers all attributes."""
-    people = len(codes)
+    people = codes.shape[1]
     found = np.empty(people, dtype=np.uint8)
     given = np.empty(people, dtype=np.uint32)
     used = 0
     for slot in range(len(rules)):
         rule = rules[slot]
-        given[:] = codes[:, rule.column]
+        given[:] = codes[rule.column]
         if not draw_column(rule, ends, given, words[used : used + people], found):
             return False
         if rule.drawn:
             used += people
-        room[:, rule.column] = found
+        room[rule.column] = found
     return True
 
 
@@ -126,17 +126,17 @@ def draw_all(codes: Codes, room: Codes, words: Words, rules: Any, ends: Words) -
 def _side_by_side(codes: Codes, chosen: Numbers, people: Integers, rules: Any, pivots: int) -> tuple[Numbers, Numbers]:
     """Where everybody stands when people are ordered by their branches, and the codes of their pivots in that order."""
     following = (np.cumsum(people) - people).astype(np.uint32)
-    places = np.empty(len(codes), dtype=np.uint32)
-    for person in range(len(codes)):
+    places = np.empty(len(chosen), dtype=np.uint32)
+    for person in range(len(chosen)):
         places[person] = following[chosen[person]]
         following[chosen[person]] += np.uint32(1)
-    asked = np.empty((pivots, len(codes)), dtype=np.uint32)
+    asked = np.empty((pivots, len(chosen)), dtype=np.uint32)
     columns = np.empty(len(rules), dtype=np.uint32)
     for pivot in range(pivots):
         for branch in range(len(rules)):
             columns[branch] = rules[branch, pivot].column
-        for person in range(len(codes)):
-            asked[pivot, places[person]] = codes[person, columns[chosen[person]]]
+        for person in range(len(chosen)):
+            asked[pivot, places[person]] = codes[columns[chosen[person]], person]
     return places, asked
 
 
@@ -146,8 +146,8 @@ def draw_branches(
 ) -> bool:
     """Draw a part by branches: each branch's people stand side by side while their attributes are drawn."""
     places, asked = _side_by_side(codes, chosen, people, rules, pivots)
-    drawn = np.empty((rules.shape[1], len(codes)), dtype=np.uint8)
-    given = np.zeros(len(codes), dtype=np.uint32)
+    drawn = np.empty((rules.shape[1], len(chosen)), dtype=np.uint8)
+    given = np.zeros(len(chosen), dtype=np.uint32)
     start = used = 0
     for branch in range(len(rules)):
         end = start + people[branch]
@@ -165,7 +165,7 @@ def draw_branches(
                     private[person] = private[person] * np.uint32(rule.codes) + found[person]
         start = end
     for slot in range(rules.shape[1]):
-        found, column = drawn[rules[0, slot].place], room[:, rules[0, slot].column]
+        found, column = drawn[rules[0, slot].place], room[rules[0, slot].column]
         for person in range(len(places)):
             column[person] = found[places[person]]
     return True
@@ -176,7 +176,7 @@ def draw_at_once(
     codes: Codes, room: Codes, words: Words, length: np.uint64, last: np.uint64, rules: Any, ends: Words, pivots: int
 ) -> bool:
     """Choose branches and draw by them, where each branch takes the same number of words."""
-    chosen, people = np.empty(len(codes), dtype=np.uint32), np.zeros(len(rules), dtype=np.int64)
-    if not choose(words[: len(codes)], length, last, chosen, people):
+    chosen, people = np.empty(codes.shape[1], dtype=np.uint32), np.zeros(len(rules), dtype=np.int64)
+    if not choose(words[: len(chosen)], length, last, chosen, people):
         return False
-    return draw_branches(codes, room, chosen, people, words[len(codes) :], rules, ends, pivots)
+    return draw_branches(codes, room, chosen, people, words[len(chosen) :], rules, ends, pivots)

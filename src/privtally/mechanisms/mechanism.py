@@ -26,7 +26,7 @@ REPAYING = 1 << 25
 """From about so many records on, compiled code saves more than the half second that loading it takes."""
 
 Draw = Callable[[Codes, Codes, Source], None]
-"""Draws a part's private codes for a chunk of records into the columns of a table."""
+"""Draws a part's private codes for a chunk of records (attribute, person) into the part's rows of a table like it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +102,17 @@ class Mechanism:
         """One report for each record, record by record independent.
 
         `fused` says whether compiled code draws where it can; left out, it does from `REPAYING` records on. The same
-        words give the same reports either way.
+        words give the same reports either way. The codes of one attribute stand side by side in memory, as everybody
+        who counts them or writes them as columns wants them.
         """
         compiled = len(codes) >= REPAYING if fused is None else fused
         draws = self._fused if compiled else [part.draw for part in self.parts]
-        out = np.empty(codes.shape, dtype=code_type(self.outputs))
+        out = np.empty(codes.T.shape, dtype=code_type(self.outputs))
         for start in range(0, len(codes), CHUNK):
-            piece, room = codes[start : start + CHUNK], out[start : start + CHUNK]
+            piece, room = codes[start : start + CHUNK].T, out[:, start : start + CHUNK]
             for draw in draws:
                 draw(piece, room, source)
-        return out
+        return out.T
 
     @cached_property
     def _fused(self) -> list[Draw]:

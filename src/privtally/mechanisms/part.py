@@ -181,15 +181,15 @@ class Part:
         return matrix
 
     def draw(self, codes: Codes, room: Codes, source: Source) -> None:
-        """One sub-report for each row of codes (person, attribute of the part), written into the columns of `room`."""
+        """One sub-report for each person of codes (attribute, person), written into the part's rows of `room`."""
         if len(self.branches) == 1:
-            for own, channel in enumerate(self.asked):
-                room[:, self.attributes[own]] = channel.draw(codes[:, self.attributes[own]], source)
+            for own, channel in zip(self.attributes, self.asked, strict=True):
+                room[own] = channel.draw(codes[own], source)
             return
         if self.silent:
-            for column, silence in zip(self.attributes, self.answers, strict=True):
-                room[:, column] = silence
-        chosen = Uniform(len(self.branches)).draw(codes[:, 0], source)
+            for own, silence in zip(self.attributes, self.answers, strict=True):
+                room[own] = silence
+        chosen = Uniform(len(self.branches)).draw(codes[0], source)
         order = np.argsort(chosen, kind="stable")
         ends = np.cumsum(np.bincount(chosen, minlength=len(self.branches)))
         for branch, people in zip(self.branches, np.split(order, ends[:-1]), strict=True):
@@ -197,16 +197,16 @@ class Part:
                 self._draw_branch(branch, people, codes, room, source)
 
     def _draw_branch(self, branch: Places, people: Distribution, codes: Codes, room: Codes, source: Source) -> None:
-        private = [self.asked[own].draw(codes[:, self.attributes[own]][people], source) for own in branch]
+        private = [self.asked[own].draw(codes[self.attributes[own]][people], source) for own in branch]
         for own, drawn in zip(branch, private, strict=True):
-            room[:, self.attributes[own]][people] = drawn
+            room[self.attributes[own]][people] = drawn
         if self.silent:
             return
         given = private[0]
         if len(branch) > 1 and self.fill is not None and self.fill.conditional:
             given = np.ravel_multi_index(private, [self.answers[own] for own in branch]).astype(np.uint64)
         for other in self.others(branch):
-            room[:, self.attributes[other]][people] = self.filling(branch, other).draw(given, source)
+            room[self.attributes[other]][people] = self.filling(branch, other).draw(given, source)
 
     def _private(self, branch: Places, joint: Joint) -> Distribution:
         """The joint distribution of a branch's private codes, combined as the fills take them."""

@@ -65,7 +65,7 @@ class Answers:
         columns = [self._column(attribute) for attribute in self.schema.attributes]
         faults, rows = Faults(self.where), 0
         for batch in arrow.batches(self.table.project(", ".join(column.sql for column in columns))):
-            codes: Codes = np.empty((len(batch[0]), len(columns)), dtype=code_type(self.schema.sizes))
+            codes: Codes = np.empty((len(batch[0]), len(columns)), dtype=code_type(self.schema.sizes), order="F")
             bad: dict[int, RecordError] = {}
             for own, column in enumerate(columns):
                 codes[:, own] = column.codes(batch[2 * own], batch[2 * own + 1], bad)
