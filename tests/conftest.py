@@ -1,5 +1,6 @@
 """Hypothesis without deadlines or surprises: the same examples on every run. And one PostgreSQL server for all."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -7,8 +8,15 @@ from hypothesis import settings
 
 from tests.store.postgres_server import folder_for_all, server_in
 
+# Before NumPy is imported: threads that wait for one another take the cores from other workers.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("privtally", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("privtally")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark first: its tests take longest, and a worker that begins them last keeps the others waiting."""
+    items.sort(key=lambda item: "spark" not in item.path.name)
 
 
 @pytest.fixture(scope="session")
