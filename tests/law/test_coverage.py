@@ -2,9 +2,10 @@
 
 People are drawn from a population, both phases are run, and the interval estimate ± 1.96 s.e. of one frequency either
 covers or does not. Its chance to cover is 95 % up to the normal approximation, taken here as 94 to 96 %. The number of
-covering runs then lies between the bounds below but for a chance of 1e-7; the seed is fixed. Intervals that are a
-quarter too narrow or a third too wide must fall outside: of 2,000 runs they are expected to cover 1,717 and 1,982, more
-than four standard errors outside the bounds, 1,820 and 1,962. All methods look at the same runs.
+covering runs then lies between bounds but for a chance of 1e-7; the seed is fixed. So does the mean square of
+(estimate − truth) / s.e., which tells more from fewer runs. Intervals that are a quarter too narrow or a third too wide
+must fail it: of 800 runs their mean squares are expected to be 1.78 and 0.565, more than four standard errors outside
+the bounds, 0.689 and 1.400. All methods look at the same runs.
 """
 
 from fractions import Fraction
@@ -27,7 +28,8 @@ from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.support import first_plan, schema_of
 
-RUNS, PEOPLE, PHASE_1 = 2_000, 2_000, 400
+RUNS, PEOPLE, PHASE_1 = 800, 2_000, 400
+NORMAL = 1.96
 EPSILON = 3.0
 SIZES = (3, 3, 3)
 CELL = (1, 2)
@@ -106,9 +108,16 @@ def z_scores(mechanism: MechanismName, method: Method) -> np.ndarray:
     ],
 )
 def test_intervals_cover(mechanism: MechanismName, method: Method) -> None:
-    least = stats.binom.ppf(5e-8, RUNS, 0.94)
-    most = stats.binom.isf(5e-8, RUNS, 0.96)
-    scores = np.abs(z_scores(mechanism, method))
-    assert least <= np.sum(scores < 1.96) <= most
-    assert np.sum(scores < 1.96 * 0.75) < least
-    assert np.sum(scores < 1.96 * 1.33) > most
+    assert_intervals_hold(z_scores(mechanism, method))
+
+
+def assert_intervals_hold(scores: np.ndarray) -> None:
+    """They cover about as often as they should, and neither narrower nor wider ones would pass."""
+    covering = int(np.sum(np.abs(scores) < NORMAL))
+    assert stats.binom.ppf(5e-8, RUNS, 0.94) <= covering <= stats.binom.isf(5e-8, RUNS, 0.96)
+    least = stats.chi2.ppf(5e-8, RUNS) * (NORMAL / stats.norm.isf(0.02)) ** 2
+    most = stats.chi2.isf(5e-8, RUNS) * (NORMAL / stats.norm.isf(0.03)) ** 2
+    squares = float(scores @ scores)
+    assert least <= squares <= most
+    assert squares / 0.75**2 > most
+    assert squares / 1.33**2 < least

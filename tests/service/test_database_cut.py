@@ -10,7 +10,7 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 from tests.scale import FULL
 from tests.service.process import serving
 from tests.service.site import receipt, reports_to
-from tests.store.postgres_server import new_database, server_in
+from tests.store.postgres_server import folder_for_all, new_database, server_in
 
 SECONDS, ATTEMPTS = 10, 200
 
@@ -18,7 +18,8 @@ SECONDS, ATTEMPTS = 10, 200
 @pytest.mark.skipif(not FULL, reason="stops a database for ten seconds; make reliability runs it")
 def test_a_database_that_is_gone_for_ten_seconds(tmp_path: Path) -> None:
     with (
-        server_in(tmp_path / "database") as server,
+        folder_for_all() as folder,
+        server_in(folder / "data") as server,
         serving(new_database(server.get_uri(), "cut"), tmp_path) as process,
         process.site() as site,
     ):

@@ -15,7 +15,7 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 from tests.scale import FULL, scaled
 from tests.service.process import Process, serving
 from tests.service.site import NDJSON, reports_to
-from tests.store.postgres_server import new_database, server_in
+from tests.store.postgres_server import folder_for_all, new_database, server_in
 
 REPORTS, BATCH, REFUSALS = scaled(10_000, 60_000), 50, scaled(20, 500)
 ROOM = 1 << 19
@@ -71,7 +71,8 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     if store == "postgresql" and not FULL:
         pytest.skip("starts a server of its own; make reliability runs it")
     with ExitStack() as stack:
-        folder = stack.enter_context(small_disk(tmp_path / "disk", 8 if store == "sqlite" else 128))
+        around = stack.enter_context(folder_for_all())
+        folder = stack.enter_context(small_disk(around / "disk", 8 if store == "sqlite" else 128))
         if store == "sqlite":
             yield on_a_small_disk(f"sqlite:///{folder}/store.db", folder)
         else:

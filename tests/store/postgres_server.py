@@ -6,9 +6,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+
+@contextmanager
+def folder_for_all() -> Iterator[Path]:
+    """A folder for a server: root runs it as another user, whom pytest shuts out of its own folders at every start."""
+    with TemporaryDirectory(prefix="privtally-postgres-") as folder:
+        yield Path(folder)
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from tests.tables.made_up_reports import Table, reference, tables, write
 pytest.importorskip("pyspark", reason="needs the extra: pip install 'privtally[spark]'")
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17"),
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
 ]
 
