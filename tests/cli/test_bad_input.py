@@ -260,7 +260,7 @@ def test_a_mechanism_that_learns_nothing(
 
 
 def test_more_people_than_are_simulated(program: Program) -> None:
-    assert "10000000" in program("demo", "--people", 10**12, code=2).err
+    assert "10,000,000" in refused(program, "demo", "--people", 10**12)
 
 
 @pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])

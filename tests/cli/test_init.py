@@ -116,6 +116,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(program: Program, schema: Pa
     [
         ((), "--question"),
         (("schema.json", "--question", "a: b, c"), ".toml"),
+        (("data.csv",), "--from-csv data.csv"),
         (("--question", "smokes"), "'smokes'"),
         (("--question", "smokes: yes"), "2 to 65,536"),
         (("--question", 'smokes: "no, yes'), "quotation mark"),

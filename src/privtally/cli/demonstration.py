@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from privtally.cli.console import out, progress, write_picture
-from privtally.cli.options import EpsilonOption, MechanismOption, MethodOption
+from privtally.cli.options import EpsilonOption, MechanismOption, MethodOption, within
 from privtally.cli.stores import needing_the_extra
 from privtally.names import MechanismName, Method
 
@@ -20,7 +20,9 @@ def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
     method: MethodOption = "pooled",
-    people: Annotated[int, Option(metavar="N", min=100, max=10_000_000, help="How many people to simulate.")] = 20_000,
+    people: Annotated[
+        int, Option(metavar="N", help="How many people to simulate.", callback=within(100, 10_000_000))
+    ] = 20_000,
     plot: Annotated[Path, Option(metavar="FILE", help="Where the picture goes.")] = Path("privtally-demo.png"),
     seed: Annotated[int | None, Option(metavar="N", help="Repeat the same simulation.")] = None,
     store: Annotated[

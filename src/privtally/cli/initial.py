@@ -54,7 +54,8 @@ def init(
     beside = None if from_csv is None or from_csv == STANDARD else from_csv.with_suffix(".toml")
     path = file or beside or USUAL_SCHEMA
     if path.suffix.lower() != ".toml":
-        raise DocumentError(f"{path}: init writes TOML; give the schema a name that ends in .toml")
+        of_data = f", or say --from-csv {path}" if path.suffix.lower() == ".csv" else ""
+        raise DocumentError(f"{path}: init writes TOML; give the schema a name that ends in .toml{of_data}")
     if path.exists() and not force:
         raise DocumentError(f"{path} is there already and stays as it is; name a new file, or say --force")
     columns = None if from_csv is None else _columns(from_csv, drop or ())
