@@ -29,4 +29,5 @@ def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None
     rounds = campaign.phases[-1].round > 1
     for phase in campaign.phases:
         of_round = f" of round {phase.round}" if rounds else ""
-        out.print(f"  phase {phase.phase}{of_round}  {phase.reports:,} reports to plan {phase.plan[:12]}…")
+        people = "1 person has" if phase.reports == 1 else f"{phase.reports:,} people have"
+        out.print(f"  phase {phase.phase}{of_round}  {people} answered (plan {phase.plan[:12]}…)")
