@@ -50,8 +50,8 @@ def cost(name: str, mechanism: MechanismName, people: int, attributes: int, size
     plan = design(schema_of(attributes, size), 1.0, mechanism)
     piece = min(people, PIECE)
     generator = np.random.default_rng(0)
-    codes = generator.integers(0, size, (piece, attributes), dtype=code_type(plan.schema.sizes))
-    records, source = Records(plan.schema, codes), Stream.from_system()
+    codes = generator.integers(0, size, (attributes, piece), dtype=code_type(plan.schema.sizes))
+    records, source = Records(plan.schema, codes.T), Stream.from_system()
     total = nothing(plan)
     privatise = tally = 0.0
     for _ in range(people // piece):
