@@ -56,6 +56,7 @@ def main() -> int:
     if "scaling" in only:
         costs = scaling.measure(3)
         tables = [words.scaling(scaling.steps(own, what), what) for what, own in costs.items()]
+        tables.append(words.by_attributes(scaling.by_attributes(costs["attributes"])))
         tell("scaling", "\n\n".join(tables), options.docs, [])
         missed += scaling.too_steep(costs["people"])
         if options.picture is not None:

@@ -71,3 +71,9 @@ def scaling(rows: Rows, what: str) -> str:
         seconds = [f"{row[name]:.4f}" for name in ("privatise", "tally", "unbiased")]
         body.append([row["mechanism"], f"{row[what]:,}", *seconds, growth])
     return table(["job", what, "privatise s", "tally s", "estimate s", "growth"], body)
+
+
+def by_attributes(found: Mapping[str, tuple[float, float]]) -> str:
+    """What an attribute and a pair of attributes add to the cost of a report."""
+    body = [[name, "a report", f"{single:.2f}", f"{pair:.2f}"] for name, (single, pair) in found.items()]
+    return table(["job", "for", "ns an attribute", "ns a pair of attributes"], body)

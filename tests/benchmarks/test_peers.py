@@ -123,6 +123,12 @@ def test_growth_is_told_and_too_much_of_it_is_named() -> None:
     assert "20.0 for 10" in words.scaling(scaling.steps(costs, "people"), "people")
 
 
+def test_what_pairs_of_attributes_cost_is_told_apart() -> None:
+    costs = [scaling.Cost("SPL", 1_000, d, 4, d * 3e-6, d * (d - 1) / 2 * 5e-6, 0.1) for d in (2, 4, 8)]
+    assert scaling.by_attributes(costs)["SPL"] == pytest.approx((3, 5))
+    assert "3.00" in words.by_attributes(scaling.by_attributes(costs))
+
+
 def test_a_collection_costs_something() -> None:
     found = scaling.cost("SPL", "spl", 100, 2, 3)
     assert (found.people, found.attributes, found.size) == (100, 2, 3)

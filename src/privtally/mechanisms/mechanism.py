@@ -109,7 +109,7 @@ class Mechanism:
         draws = self._fused if compiled else [part.draw for part in self.parts]
         out = np.empty(codes.T.shape, dtype=code_type(self.outputs))
         for start in range(0, len(codes), CHUNK):
-            piece, room = codes[start : start + CHUNK].T, out[:, start : start + CHUNK]
+            piece, room = np.ascontiguousarray(codes[start : start + CHUNK].T), out[:, start : start + CHUNK]
             for draw in draws:
                 draw(piece, room, source)
         return out.T
