@@ -1,6 +1,6 @@
-# make demo   see it work
+# make demo   see it work, in less than 10 seconds
 # make serve  the dashboard of what make demo collected
-# make test   every test
+# make test   every test, in about 5 minutes on two cores
 # make check  lint, format, types, import rules, spelling, links, prose
 # make docs   the documentation site; make docs-serve shows it
 # make dist   the packages of a release, checked and tried
@@ -20,6 +20,7 @@ TESTS := tests
 .PHONY: demo serve test check docs docs-serve format lock dist versions licences bench reliability reproduction accuracy pictures clean
 
 demo: $(SERVING)
+	@echo "Running the demo: less than 10 seconds."
 	@mkdir -p $(dir $(DEMO))
 	$(BIN)/privtally demo --store sqlite:///$(DEMO)
 	@echo "Now 'make serve' shows the dashboard of what just happened."
@@ -107,6 +108,7 @@ lock: $(READY)
 $(SERVING): EXTRA := serve
 $(READY): EXTRA := dev
 $(SERVING) $(READY): pyproject.toml requirements.lock
+	@echo "Installing into $(VENV), once; how long it takes depends on the network."
 	$(PYTHON) -c 'import sys; sys.exit("privtally needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[$(EXTRA)]'
