@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from privtally.schema import Attribute
 
 USUAL_SCHEMA = Path("schema.toml")
+WHY_DECLARED = (
+    "Declare which answers each question allows: the data is not looked at, because an answer that was read off it "
+    "would say that somebody gave it."
+)
 HOW_TO_ANSWER = "Type answers with commas between them, numbers as 0..120 by 10, or = for the answers before."
 
 
@@ -75,7 +79,8 @@ def init(
         _check_answers([name for name in columns if name not in given], from_csv)
         schema = Schema(tuple(_completed(columns, attributes)))
     write_bytes(path, question_text.as_toml(schema).encode())
-    out.print(f"{path}: {len(schema.attributes)} questions")
+    many = len(schema.attributes)
+    out.print(f"{path}: {'1 question' if many == 1 else f'{many:,} questions'}")
     for line in question_text.in_words(schema.attributes):
         out.print(line)
     _say_next(path, from_csv)
@@ -114,8 +119,8 @@ def _check_answers(missing: Sequence[str], path: Path | None) -> None:
             f"add --question '{missing[0]}: …' or --drop '{missing[0]}'"
         )
     if missing:
-        err.print("Declare which answers each question allows; the data is not looked at, because an answer that")
-        err.print("was read off it would say that somebody gave it. An empty line leaves a column out.")
+        err.print(WHY_DECLARED)
+        err.print("An empty line leaves a column out.")
         err.print(HOW_TO_ANSWER)
 
 
@@ -176,9 +181,7 @@ def _ask(prompt: str) -> str:
 
 def _say_next(path: Path, data: Path | None) -> None:
     """What to do with a schema, and where more kinds of questions are explained."""
-    out.print(
-        "Other ranges, decimals and ordered answers can be added to the file: see 'What may be asked' in the guide."
-    )
+    out.print("Ranges of any width and answers with an order can be added to the file; the guide has a page on them.")
     if data is None:
         out.print(f"Next: privtally advise {path}, or with answers at hand privtally run DATA.csv --schema {path}")
     else:
