@@ -36,7 +36,7 @@ class EstimateError(PrivtallyError):
 
 
 class LearningError(PrivtallyError):
-    """The first round cannot give the second one its parameters."""
+    """The first phase cannot give the second one its parameters."""
 
 
 class CampaignError(PrivtallyError):

@@ -212,7 +212,7 @@ def test_few_people_can_be_asked_by_what_needs_few(program: Program, schema: Pat
         "--json",
     )
     said = program(*words, "--people", 3)
-    assert "Left out corr-rr: 3 people are too few for two rounds" in said.err
+    assert "Left out corr-rr: 3 people are too few for two phases" in said.err
     assert "In some runs of smp nothing could be estimated" in said.err
     assert [row["mechanism"] for row in said.json()].count("smp") == 1
     assert {row["mechanism"] for row in said.json()} == {"spl", "smp", "rs-fd"}
@@ -289,7 +289,7 @@ def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> Non
     assert "numbers separated by commas" in said("-e", "1;2")
     assert "--mechanisms knows spl" in said("-e", "1", "--mechanisms", "spl,magic")
     assert "--methods knows pooled" in said("-e", "1", "--methods", "guess")
-    assert "too few for two rounds" in said("-e", "1", "--people", 1, "--mechanisms", "corr-rr")
+    assert "too few for two phases" in said("-e", "1", "--people", 1, "--mechanisms", "corr-rr")
     assert "phase1_share) must be" in said("-e", "1", "--phase1-share", "nan", "--mechanisms", "rs-rfd")
     assert "there is no directory" in said("-e", "1", "--plot", "nowhere/x.png")
     Path("bad.csv").write_text(f"sleeps badly,smokes,drinks\nnever,never,{SECRET}\n")

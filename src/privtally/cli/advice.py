@@ -51,7 +51,7 @@ def advise(
     """Recommend how to ask before anybody is asked, and say ± how many percentage points to expect.
 
     It simulates nothing and takes at most two seconds. Without --pilot the recommendation is the one that is never far
-    behind the best, whether questions are answered alike, similarly or differently; a second round must gain more than
+    behind the best, whether questions are answered alike, similarly or differently; a second phase must gain more than
     3 %. Smp, whose reports say which question was really used, is recommended with --max-pivot-guess 1 only.
     """
     from privtally.files import read_schema
@@ -126,7 +126,7 @@ def _sentences(question: "Question", chosen: "Expected", rows: "list[Expected]")
 def _print_expected(rows: "list[Expected]") -> None:
     from rich.table import Column, Table
 
-    numbers = (Column(name, justify="right") for name in ("first round", "expect", "guessed at most"))
+    numbers = (Column(name, justify="right") for name in ("first phase", "expect", "guessed at most"))
     table = Table("campaign", *numbers)
     for row in rows:
         share = "" if row.design.phase1_share is None else percent(row.design.phase1_share)

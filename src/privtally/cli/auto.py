@@ -30,7 +30,7 @@ def say(found: "Expected") -> None:
 def in_words(design: "Design") -> str:
     """A campaign: its mechanism, and what there is to say about groups, pivots and phases."""
     share = design.phase1_share
-    first = "" if share is None else f" with {percent(share)} of people in the first round"
+    first = "" if share is None else f" with {percent(share)} of people in the first phase"
     return layout(design) + first
 
 

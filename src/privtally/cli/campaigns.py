@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
-    help="Create campaigns, open their next round, close them and export their results.",
+    help="Create campaigns, open their next phase, close them and export their results.",
 )
 
 CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id, or as much of it as tells it apart.")]
@@ -44,7 +44,7 @@ def create(
     pivots: options.PivotsOption = 1,
     people: Annotated[
         int | None,
-        Option(metavar="N", help="How many people the second round will ask; for --mechanism auto, how many in all."),
+        Option(metavar="N", help="How many people the second phase will ask; for --mechanism auto, how many in all."),
     ] = None,
     rule: RuleOption = "robust",
     max_pivot_guess: options.BoundOption = None,
@@ -52,7 +52,7 @@ def create(
     about: Annotated[str, Option(metavar="TEXT", help="Who asks, and why: participants read it.")] = "",
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
-    phase1_share: Annotated[float, Option(metavar="SHARE", help="The share of tokens for the first round.")] = 0.1,
+    phase1_share: Annotated[float, Option(metavar="SHARE", help="The share of tokens for the first phase.")] = 0.1,
     public_url: PublicUrlOption = None,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
@@ -138,7 +138,7 @@ def show(
 
 @app.command(cls=Command)
 def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
-    """Learn from the reports so far and open the second round."""
+    """Learn from the reports so far and open the second phase."""
     _move_on(campaign, store, "advance", json=json)
 
 

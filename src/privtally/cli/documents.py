@@ -45,11 +45,11 @@ def design(
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Write the plan of the first round: the rules by which answers become private.
+    """Write the plan of the first phase: the rules by which answers become private.
 
     With --mechanism auto say with --people how many people will be asked in all; the choice is that of advise. Corr-rr
     needs questions with the same answers, an alignment in the schema, or answers with an order. It has groups from the
-    second round on, like rs-rfd and cond-rr.
+    second phase on, like rs-rfd and cond-rr.
     """
     from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
@@ -67,7 +67,7 @@ def design(
         chosen = found.options
         if found.phase1_share is not None and max_pivot_guess != MAX_PIVOT_GUESS:
             err.print(
-                f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second round keeps to it there."
+                f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second phase keeps to it there."
             )
     else:
         options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
@@ -88,7 +88,7 @@ def learn(
     observer: ObserverOption = "knows-nothing",
     people: Annotated[
         int | None,
-        Option(metavar="N", help="How many people the second round will ask; nine times the first's if not given."),
+        Option(metavar="N", help="How many people the second phase will ask; nine times the first's if not given."),
     ] = None,
     groups: Annotated[
         str | None,
@@ -100,7 +100,7 @@ def learn(
     pivots: options.PivotsOption = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Write the plan of the second round, learned from what the first one counted.
+    """Write the plan of the second phase, learned from what the first one counted.
 
     Only rs-rfd, corr-rr and cond-rr learn. The plan keeps to --max-pivot-guess with the rule robust; the rules
     proposition and published have no bound. Cond-rr answers fewer questions a report than --pivots says where the

@@ -35,7 +35,7 @@ def read_groups(
         raise CampaignError("--groups auto chooses for one question a report; name the groups, or leave --pivots out")
     chosen = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism])
     groups = [[schema.names[own] for own in group] for group in chosen.groups]
-    again = " `learn --groups auto` chooses again, from the first round." if NAMED[mechanism].learns else ""
+    again = " `learn --groups auto` chooses again, from the first phase." if NAMED[mechanism].learns else ""
     return groups, _said(groups, chosen, epsilon) + again
 
 
@@ -76,7 +76,7 @@ def print_after_phase1(found: Mapping[str, Any]) -> None:
     for what, row in found.items():
         members = "; ".join(", ".join(group) for group in row["groups"])
         table.add_row(
-            what.replace("Phase I", "the first round"),
+            what.replace("Phase I", "the first phase"),
             Text(members),
             f"± {100 * NORMAL_95 * row['expected_error']:.2g} points",
         )

@@ -122,20 +122,20 @@ ObserverOption = Annotated[
     Option(
         rich_help_panel=FINER,
         metavar="NAME",
-        help="Who guesses: knows-nothing (somebody who knows the plan alone) or knows-totals (also the first round's).",
+        help="Who guesses: knows-nothing (somebody who knows the plan alone) or knows-totals (also the first phase's).",
     ),
 ]
 PhaseOption = Annotated[
     list[Path],
     Option(
-        metavar="PLAN COUNTS", help="A plan and its counts; once for the first round, once for the second, and so on."
+        metavar="PLAN COUNTS", help="A plan and its counts; once for the first phase, once for the second, and so on."
     ),
 ]
 SeedOption = Annotated[int, Option(metavar="N", help="The same seed gives the same numbers.")]
 ShareOption = Annotated[
     float,
     Option(
-        rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first round (Phase I)."
+        rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first phase (Phase I)."
     ),
 ]
 PlotOption = Annotated[Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.")]

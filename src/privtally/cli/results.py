@@ -42,7 +42,7 @@ def estimate(
     """Estimate the share of every answer from plans and counts.
 
     Intervals are 1.96 standard errors to each side, cut off at 0 and 100 %. Those of --top hold for all answers to a
-    question at once. --pair and --pairs need reports that answer two questions: those of a first round, of spl, or with
+    question at once. --pair and --pairs need reports that answer two questions: those of a first phase, of spl, or with
     several questions a report.
     """
     from privtally.cli import words

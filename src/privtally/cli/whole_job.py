@@ -47,7 +47,7 @@ def run(
 ) -> None:
     """Make the answers in a file private, count them and estimate the share of every answer.
 
-    Where the mechanism learns, a random share of the rows is the first round and all others are the second. Without
+    Where the mechanism learns, a random share of the rows is the first phase and all others are the second. Without
     --output no file is written.
     """
     from privtally.cli import words
@@ -135,7 +135,7 @@ def _named(
 
 
 def _say_more(job: "Job", schema: "Schema", later: Literal["auto"] | None, how: dict[str, Any]) -> None:
-    """What there is to say about the plan of the second round."""
+    """What there is to say about the plan of the second phase."""
     from privtally.cli import words
     from privtally.cli.groups import after_phase1, print_after_phase1
     from privtally.collector.learn import compare_groups

@@ -124,12 +124,12 @@ def phase1_people(people: int, share: float) -> int:
     """How many of the people are asked in Phase I; refused unless both phases get somebody."""
     if not 0 < share < 1:
         raise CampaignError(
-            f"the share of people in the first round (phase1_share) must be between 0 and 1, got {share}"
+            f"the share of people in the first phase (phase1_share) must be between 0 and 1, got {share}"
         )
     first = round(share * people)
     if not 0 < first < people:
         raise CampaignError(
-            f"{people:,} people are too few for two rounds with a share of {share:g} in the first; "
+            f"{people:,} people are too few for two phases with a share of {share:g} in the first; "
             "each round needs at least one person"
         )
     return first

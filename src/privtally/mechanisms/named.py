@@ -154,8 +154,8 @@ class Named:
         """
         if pivots > 1 and self.fill is None:
             raise PlanError(
-                "in a first round only smp and rs-fd answer several questions a report (pivots); rs-rfd and cond-rr "
-                "may from the second round on (learn)"
+                "in a first phase only smp and rs-fd answer several questions a report (pivots); rs-rfd and cond-rr "
+                "may from the second phase on (learn)"
             )
         if groups is not None:
             self.check_takes_groups()

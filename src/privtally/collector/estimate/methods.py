@@ -76,7 +76,7 @@ def unbiased(history: History, notes: list[str]) -> Found:
     if not precisions.sum(axis=0).all():
         raise EstimateError(
             "these reports do not determine the shares of the answers (the operator is singular); "
-            "give the first round's plan and counts as well, or use the method 'paper'"
+            "give the first phase's plan and counts as well, or use the method 'paper'"
         )
     notes += about_conditions(history[0][0].schema.names, [plan.phase for plan, _ in history], found)
     weights = (precisions / precisions.sum(axis=0)).tolist()

@@ -90,7 +90,7 @@ class PooledJudge:
         # Phases with several hidden pivots have no likelihood of frequencies alone.
         alone = [phase for phase in history if all(part.linear for part in phase[0].sampler.parts)]
         if not alone:
-            raise LearningError("groups are chosen from the first round (Phase I); give its plan and counts as well")
+            raise LearningError("groups are chosen from the first phase (Phase I); give its plan and counts as well")
         likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in alone]
         scores = [likelihood.at(self._model.uniform) for likelihood in likelihoods]
         gradient, known = (np.sum(each, axis=0) for each in zip(*scores, strict=True))
