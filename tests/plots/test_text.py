@@ -91,7 +91,7 @@ def test_fonts_that_are_not_installed_are_not_asked_for() -> None:
 
 def test_the_program_says_a_warning_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("app", "signal.signal"):
-        monkeypatch.setattr(f"privtally.cli.app.{name}", lambda *_: None)
+        monkeypatch.setattr(f"privtally.cli.app.{name}", lambda *_, **__: None)
     monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
     main()
     said = warnings.formatwarning(MissingLettersWarning("a sentence"), MissingLettersWarning, "text.py", 1)
