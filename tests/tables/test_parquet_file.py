@@ -49,7 +49,7 @@ def by_polars(path: Path) -> Rows:
 
 
 READERS = (by_duckdb, by_pyarrow, by_polars)
-SIZES = (1, 2, 3, 4, 5, 16, 17, 100, 256, 257, 5_000, 65_536)
+SIZES = (1, 2, 3, 4, 5, 16, 17, 100, 256, 257, 5_000, 65_536, 88_573)
 
 
 @pytest.mark.parametrize("rows", [1, 8, 611, 20_000])
@@ -62,6 +62,15 @@ def test_others_read_what_was_written(tmp_path: Path, rows: int, silent: bool) -
         for many in (rows, 3)
     ]
     expected = written(tmp_path / "r.parquet", columns, batches)
+    for reader in READERS:
+        assert reader(tmp_path / "r.parquet") == expected
+
+
+@pytest.mark.parametrize("size", [65_536, 65_537])
+def test_many_codes_in_a_large_row_group(tmp_path: Path, size: int) -> None:
+    codes = np.random.default_rng(1).integers(0, size, (2 * size, 1), dtype=np.uint32)
+    codes[:3, 0] = 0, size - 2, size - 1
+    expected = written(tmp_path / "r.parquet", [CodeColumn("q1", size, None)], [codes])
     for reader in READERS:
         assert reader(tmp_path / "r.parquet") == expected
 

@@ -25,8 +25,10 @@ from privtally.version import __version__
 _MAGIC = b"PAR1"
 _INTEGER, _BYTES = 1, 7
 """Types: integers of 4 bytes, and a fixed number of bytes."""
-_UNSIGNED = {1: 11, 2: 12}
-"""What says that the integers are unsigned, and of one or two bytes."""
+_UNSIGNED = {1: 11, 2: 12, 4: 13}
+"""What says that the integers are unsigned, by their bytes."""
+_LONGEST = 1 << 16
+"""The longest dictionary: its places have two bytes at most."""
 _REQUIRED, _OPTIONAL = 0, 1
 _PLAIN, _RUNS, _PLACES = 0, 3, 8
 """Encodings: values as they are, runs of small numbers, and places in a dictionary."""
@@ -137,7 +139,7 @@ def _codes(column: CodeColumn, codes: Codes) -> _Chunk:
     if len(codes):
         least, most = (int(code).to_bytes(4, "little") for code in (codes.min(), codes.max()))
         known = _statistics(rows - len(codes), least, most)
-    if 2 * column.size > rows:
+    if 2 * column.size > rows or column.size > _LONGEST:
         plain = codes.astype("<i4").tobytes()
         return _Chunk(b"", _data_page(rows, _PLAIN, levels, plain), (_PLAIN, _RUNS), known)
     bits_each = (column.size - 1).bit_length()
