@@ -1,6 +1,7 @@
 """Texts in pictures: letters of every script that the computer has, and lines that fit."""
 
 import io
+import logging
 import warnings
 
 import numpy as np
@@ -87,6 +88,14 @@ def test_letters_that_no_font_has_are_told_once_in_a_sentence() -> None:
 def test_fonts_that_are_not_installed_are_not_asked_for() -> None:
     assert fonts_for("眠", ["No Such Font"]) == ([FONT], ["眠"])
     assert FONT not in FALLBACKS
+
+
+def test_a_font_of_one_weight_is_used_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    fonts_for("a")
+    logger = logging.getLogger("matplotlib.font_manager")
+    logger.warning("Failed to find font weight %s for %s, now using %s.", "normal", "A Font", 500)
+    logger.warning("Font family %r not found.", "A Font")
+    assert [record.getMessage() for record in caplog.records] == ["Font family 'A Font' not found."]
 
 
 def test_the_program_says_a_warning_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Texts in pictures: fonts that have their letters, and lines that fit. Needs the extra `plot`."""
 
+import logging
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,7 +80,13 @@ def fonts_for(letters: Iterable[str], fallbacks: Sequence[str] = FALLBACKS) -> t
 def _installed() -> frozenset[str]:
     from matplotlib.font_manager import fontManager
 
+    logging.getLogger("matplotlib.font_manager").addFilter(_worth_saying)
     return frozenset(font.name for font in fontManager.ttflist)
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    """Not that a font has one weight only: its letters are drawn all the same."""
+    return "font weight" not in record.getMessage()
 
 
 @lru_cache(10_000)
