@@ -87,19 +87,7 @@ neighbours. Which of two attributes is the pivot in the formula hardly shows in 
 
 def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
     """The whole page."""
-    results = {
-        conventions: reproduce(
-            choose_ids([]),
-            conventions,
-            runs=runs,
-            seed=seed,
-            directory=directory,
-            workers=workers,
-            advance=lambda _: None,
-        )
-        for conventions in ("published", "as-written")
-    }
-    published, written = results["published"], results["as-written"]
+    published, written = results_of([], runs, seed, directory, workers)
     return (
         "\n\n".join(
             [
@@ -129,9 +117,9 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
                 "## Figure 4",
                 _figure_4(runs, seed),
                 "## Real data",
-                _real(published),
+                real_data(published),
                 "## Figures and tables without errors",
-                _others(directory),
+                without_errors(directory),
                 "## Compared with knowing nothing",
                 _guess(directory),
                 "## What to conclude",
@@ -144,6 +132,25 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
         )
         + "\n"
     )
+
+
+def results_of(
+    ids: Sequence[str], runs: int, seed: int, directory: Path, workers: int
+) -> tuple[list[Result], list[Result]]:
+    """The results of figures and tables, or of all: with the published conventions, and of the text as written."""
+    published, written = (
+        reproduce(
+            choose_ids(ids),
+            conventions,
+            runs=runs,
+            seed=seed,
+            directory=directory,
+            workers=workers,
+            advance=lambda _: None,
+        )
+        for conventions in ("published", "as-written")
+    )
+    return published, written
 
 
 def _summary(published: Sequence[Result], written: Sequence[Result]) -> str:
@@ -167,15 +174,20 @@ def _by_figure(published: Sequence[Result], written: Sequence[Result]) -> str:
         "| | shows | method | error: published | conventions | as written | z: conventions | as written | |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for figure, shows in SHOWS.items():
-        name = figure_name(figure)
-        for method in ("RS+RFD", "Corr-RR"):
-            mine = [result for result in published if result.figure == figure and result.method == method]
-            theirs = [result for result in written if result.figure == figure and result.method == method]
-            errors = [_mean(r.published for r in mine), _mean(r.mse for r in mine), _mean(r.mse for r in theirs)]
-            cells = [name, shows, method, *errors, _z(mine), _z(theirs), CONCLUSIONS[figure]]
-            rows.append(f"| {' | '.join(cells if method == 'RS+RFD' else ['', '', *cells[2:-1], ''])} |")
+    rows += [row for figure in SHOWS for row in rows_of(figure, published, written)]
     return "\n".join(rows)
+
+
+def rows_of(figure: str, published: Sequence[Result], written: Sequence[Result]) -> list[str]:
+    """A figure's or a table's rows on the page."""
+    rows = []
+    for method in ("RS+RFD", "Corr-RR"):
+        mine = [result for result in published if result.figure == figure and result.method == method]
+        theirs = [result for result in written if result.figure == figure and result.method == method]
+        errors = [_mean(r.published for r in mine), _mean(r.mse for r in mine), _mean(r.mse for r in theirs)]
+        cells = [figure_name(figure), SHOWS[figure], method, *errors, _z(mine), _z(theirs), CONCLUSIONS[figure]]
+        rows.append(f"| {' | '.join(cells if method == 'RS+RFD' else ['', '', *cells[2:-1], ''])} |")
+    return rows
 
 
 def _z(results: Iterable[Result]) -> str:
@@ -205,7 +217,8 @@ def _changes(runs: int, seed: int) -> str:
     )
 
 
-def _others(directory: Path) -> str:
+def without_errors(directory: Path) -> str:
+    """The section on Tables 2 and 3."""
     correlations = make_other("table_2", "published", None, draw=False).rows
     furthest = max(abs(row[3] - row[4]) for row in correlations)
     rows = ["| | d | k | n | correlation |", "|---|---|---|---|---|"]
@@ -235,7 +248,8 @@ def _figure_4(runs: int, seed: int) -> str:
     )
 
 
-def _real(published: Sequence[Result]) -> str:
+def real_data(published: Sequence[Result]) -> str:
+    """The section on Figure 11."""
     rows = ["| ε = 0.5 | SPL | RS+FD | RS+RFD | Corr-RR |", "|---|---|---|---|---|"]
     for letter, (name, _) in REAL.items():
         points = {r.method: r for r in published if r.id == f"fig_11{letter}" and r.x == 0.5}
