@@ -120,7 +120,9 @@ class _CodeOf(dict[Any, int]):
         if blank and self.attribute.optional:
             return self.attribute.size - 1
         if blank:
-            raise RecordError(f"attribute '{name}' is blank, and may not be skipped")
+            raise RecordError(
+                f"attribute '{name}' is blank, and may not be skipped unless the schema says optional = true"
+            )
         if self.attribute.numbers is not None:
             return self.attribute.numbers.code(answer)
         code = self.get(wire.normal(answer)) if isinstance(answer, str) else None

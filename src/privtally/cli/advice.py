@@ -98,7 +98,8 @@ def advise(
     if within is not None:
         out.print(_say_needed(question, result["wanted"]))
     if not every:
-        out.print("--all shows every other campaign; --within 5 says how many people ± 5 points take.")
+        more = "; --within 5 says how many people ± 5 points take" if within is None else ""
+        out.print(f"--all shows every other campaign{more}.")
         return
     _print_expected(rows)
     out.print(HALF_WIDTH)
@@ -139,6 +140,9 @@ def _say_needed(question: "Question", wanted: dict[str, Any]) -> str:
     from privtally.lab.advise import MOST_EPSILON, MOST_PEOPLE
 
     people, epsilon = wanted["people"], wanted["epsilon"]
+    if people is not None and people <= question.people and epsilon is not None and epsilon != SMALLEST_EPSILON:
+        enough = f"{people:,} people at ε = {question.epsilon:g}, or ε = {epsilon:g} with {question.people:,} people"
+        return f"± {wanted['percentage_points']:g} points are reached: {enough} would do."
     about = "more than" if people is None else "no more than" if people == 1 else "about"
     many = MOST_PEOPLE if people is None else people
     text = f"± {wanted['percentage_points']:g} points take {about} {many:,} {'person' if many == 1 else 'people'} "

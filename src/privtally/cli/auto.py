@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from privtally.cli.console import err
-from privtally.cli.numbers import percent, points
+from privtally.cli.numbers import number, percent, points
 
 if TYPE_CHECKING:
     from privtally.lab.advise import Expected
@@ -19,6 +19,11 @@ def recommended(schema: "Schema", epsilon: float, people: int, max_pivot_guess: 
 
     found = recommend(schema, epsilon, people, max_pivot_guess=max_pivot_guess)
     say(found)
+    named = recommend(schema, epsilon, people, max_pivot_guess=1)
+    if named.error < found.error:
+        err.print(
+            f"If a report may say which question it answers, --max-pivot-guess 1 has ± {number(named.points)} points."
+        )
     return found.design
 
 

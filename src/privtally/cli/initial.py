@@ -19,7 +19,10 @@ WHY_DECLARED = (
     "Declare which answers each question allows: the data is not looked at, because an answer that was read off it "
     "would say that somebody gave it."
 )
-HOW_TO_ANSWER = "Type answers with commas between them, numbers as 0..120 by 10, or = for the answers before."
+HOW_TO_ANSWER = (
+    "Type answers with commas between them, numbers as 0..120 by 10, or = for the answers before. "
+    'An answer that has a comma in it stands in quotation marks: "a, b", c.'
+)
 
 
 def init(
@@ -90,7 +93,12 @@ def _columns(path: Path, drop: Sequence[str]) -> list[str]:
     """The columns of a file that may be questions."""
     from privtally.exact.wire import normal
     from privtally.tables.csv_table import column_names
+    from privtally.tables.paths import Format, format_of
 
+    if path.is_dir() or (format_of(path) or Format("csv")).kind != "csv":
+        raise SchemaError(
+            f"{path} is not a CSV file, whose header --from-csv reads; leave --from-csv out and type the questions"
+        )
     names, left_out = column_names(path), set(map(normal, drop))
     for name in left_out - set(names):
         raise SchemaError(f"{path} has no column '{name}' to --drop; its header must name it")
@@ -164,7 +172,7 @@ def _answers_to(name: str, before: "Attribute | None") -> "Attribute | None":
         except PrivtallyError as refusal:
             err.print(f"  {refusal}.")
             continue
-        skipped = _ask("  May it be skipped? [y/N] ").lower() in ("y", "yes")
+        skipped = _ask("  May it be skipped or blank? [y/N] ").lower() in ("y", "yes")
         return replace(own, optional=True) if skipped else own
     return None
 

@@ -52,6 +52,8 @@ def serve(
             out.print(f"Listening on {started.url}; open it in a browser")
             if started.admin_token is not None:
                 out.print(f"Administrator's token (shown once, keep it): {started.admin_token}")
+            else:
+                out.print("The administrator's token is the one that was shown before; --new-token issues another.")
         out.file.flush()
 
     asyncio.run(serve(store, host, port, tell, Setup(live_advice, public_url), new_token=new_token))

@@ -11,24 +11,26 @@ MOST_NAMED, MOST_LETTERS = 10, 40
 
 @dataclass
 class Faults:
-    """The rows of a table that do not fit; the first ones are named, the others counted."""
+    """The rows of a table that do not fit; the first ones are named under what is wrong, the others counted."""
 
     where: str
     many: int = 0
-    first: list[str] = field(default_factory=list)
+    first: dict[str, list[str]] = field(default_factory=dict)
+    """Where the first rows stand, by their fault."""
 
     def add(self, place: str, fault: RecordError) -> None:
         """Note a row that does not fit."""
         self.many += 1
-        if len(self.first) < MOST_NAMED:
-            self.first.append(f"{place}: {fault}")
+        if self.many <= MOST_NAMED:
+            self.first.setdefault(str(fault), []).append(place)
 
     def refuse(self) -> None:
         """Refuse the table if there was one."""
         if self.many:
-            more = f"; and {self.many - len(self.first):,} more" if self.many > len(self.first) else ""
+            named = "; ".join(f"{', '.join(places)}: {fault}" for fault, places in self.first.items())
+            more = f"; and {self.many - MOST_NAMED:,} more" if self.many > MOST_NAMED else ""
             said = "1 row does" if self.many == 1 else f"{self.many:,} rows do"
-            raise RecordError(f"{self.where}, {'; '.join(self.first)}{more} ({said} not fit the schema)")
+            raise RecordError(f"{self.where}, {named}{more} ({said} not fit the schema)")
 
 
 def say_ignored(columns: Sequence[str]) -> str:
