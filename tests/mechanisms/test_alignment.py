@@ -8,7 +8,7 @@ from privtally.alignments import Alignment
 from privtally.errors import PlanError
 from privtally.lab.seed import seeded
 from privtally.mechanisms.aligned import AlignedPair, ByClass
-from privtally.mechanisms.alignment import alignment_of, label_by_label
+from privtally.mechanisms.alignment import alignment_of, check_alignable, label_by_label
 from privtally.mechanisms.fills import AlignedFill
 from privtally.mechanisms.named import PartPlan
 from privtally.schema import Attribute, Schema
@@ -50,6 +50,19 @@ def test_labels_that_overlap_need_a_declaration_or_an_order() -> None:
     with pytest.raises(PlanError, match="alignments"):
         alignment_of(both(labels("a", "xyz"), labels("b", "xy")), 0, 1)
     assert alignment_of(both(labels("a", "xyz", ordered=True), labels("b", "xy", ordered=True)), 0, 1)
+
+
+def test_what_needs_a_declaration_is_found_among_many() -> None:
+    many = [labels(f"q{own}", "xyz") for own in range(8)]
+    check_alignable(Schema(tuple(many)), range(8))
+    for wrong in (labels("odd", "xy"), labels("odd", "xyw", optional=True)):
+        with pytest.raises(PlanError, match="'q0' and 'odd'"):
+            check_alignable(Schema((*many, wrong)), range(9))
+    alignment = Alignment(({"q0": ("x",), "odd": ("x",)}, {"q0": ("y", "z"), "odd": ("y",)}))
+    declared = Schema((*many, labels("odd", "xy")), (alignment,))
+    with pytest.raises(PlanError, match="'q1' and 'odd'"):
+        check_alignable(declared, range(9))
+    check_alignable(declared, (0, 8))
 
 
 def test_a_declaration_comes_first() -> None:

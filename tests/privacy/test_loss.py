@@ -81,13 +81,13 @@ def test_an_amplified_pivot_is_measured() -> None:
     assert [round(log(loss.ratio), 2) for loss in found] == [1.00, 1.49, 1.82, 2.06]
 
 
-@pytest.mark.parametrize("mechanism", ["rs-fd", "rs-rfd", "corr-rr"])
-def test_large_plans_get_a_bound_and_say_so(mechanism: MechanismName) -> None:
-    plan = plan_of(mechanism, (100,) * 50, epsilon=1.0)
+@pytest.mark.parametrize(("mechanism", "attributes"), [("rs-fd", 50), ("rs-rfd", 50), ("corr-rr", 20)])
+def test_large_plans_get_a_bound_and_say_so(mechanism: MechanismName, attributes: int) -> None:
+    plan = plan_of(mechanism, (100,) * attributes, epsilon=1.0)
     result = audit(plan)
     assert result["exact"] is False
     assert 0.9999 <= result["realised"] <= 1
-    assert len(result["by_differing_attributes"]) == 50
+    assert len(result["by_differing_attributes"]) == attributes
     if mechanism == "corr-rr":
         assert result["pivot_guess"] is None
     else:

@@ -47,7 +47,7 @@ def tables(draw: st.DrawFn) -> Table:
 
     def some(plans: st.SearchStrategy[str | None], ids: st.SearchStrategy[bytes | None], *codes: object) -> list[Row]:
         any_codes = st.one_of(*(st.tuples(*each) for each in codes))  # type: ignore[misc]  # tuples of any width
-        return draw(st.lists(st.builds(Row, plans, ids, any_codes), max_size=12))
+        return draw(st.lists(st.builds(Row, plans, ids, any_codes), max_size=20))
 
     own, any_plan, any_id = st.just(plan.digest), st.sampled_from([plan.digest, FOREIGN]), st.one_of(ids, bad_ids)
     rows = [

@@ -36,7 +36,7 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("pieces")
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(table=tables())
 def test_the_engines_agree(table: Table) -> None:
     with TemporaryDirectory() as directory:

@@ -42,7 +42,12 @@ def label_by_label(schema: Schema, places: Sequence[int]) -> bool:
 
 def check_alignable(schema: Schema, places: Sequence[int]) -> None:
     """Refuse attributes whose labels overlap in a way that only a declaration can settle."""
-    for one, two in combinations(places, 2):
+    first: dict[object, int] = {}  # attributes with the same labels go together; names count only in declarations
+    for own in places:
+        attribute = schema.attributes[own]
+        named = attribute.name if schema.alignments else ""
+        first.setdefault((attribute.labels, attribute.optional, attribute.ordered, named), own)
+    for one, two in combinations(first.values(), 2):
         alignment_of(schema, one, two)
 
 
