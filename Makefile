@@ -75,7 +75,7 @@ versions:
 	    if ! "python$$version" -c '' 2> /dev/null; then echo "python$$version: not found"; continue; fi; \
 	    "python$$version" -m venv "build/python$$version" && \
 	    "build/python$$version/bin/pip" install --quiet --constraint requirements.lock --editable '.[dev]' && \
-	    echo "python$$version:" && "build/python$$version/bin/pytest" -n auto --dist loadgroup -q $(TESTS) || exit 1; \
+	    echo "python$$version:" && "build/python$$version/bin/pytest" -n auto --dist loadfile --no-loadscope-reorder -q $(TESTS) || exit 1; \
 	done
 
 licences: $(READY)

@@ -9,7 +9,7 @@ import pytest
 from privtally.files import read_schema
 from privtally.schema import NO_ANSWER
 from tests.cli.conftest import LABELS, Program
-from tests.cli.test_bad_input import refused
+from tests.cli.test_bad_input import SECRET, refused
 
 SCALE = ", ".join(LABELS)
 
@@ -66,9 +66,9 @@ def test_names_come_from_a_header_and_labels_do_not(program: Program, data: Path
 
 
 def test_a_header_is_all_that_is_read_and_may_have_colons(program: Program) -> None:
-    Path("data.csv").write_bytes(b'\xef\xbb\xbfwhen: day,when,,"a\nb"\r\n\xff broken "\n')
-    assert "'a\\nb'" in refused(program, "init", "--from-csv", "data.csv", "--drop", "when")
-    program("init", "--from-csv", "data.csv", "--question", "when: day: 1, 2", "--drop", "when", "--drop", "a\nb")
+    Path("data.csv").write_bytes(b'\xef\xbb\xbfwhen: day,when,,"a b"\r\n\xff broken "\n')
+    assert "'a b'" in refused(program, "init", "--from-csv", "data.csv", "--drop", "when")
+    program("init", "--from-csv", "data.csv", "--question", "when: day: 1, 2", "--drop", "when", "--drop", "a b")
     assert read_schema(Path("data.toml")).names == ("when: day",)
 
 
@@ -111,6 +111,11 @@ def test_a_file_that_is_there_is_kept_unless_forced(program: Program, schema: Pa
     assert read_schema(schema).names == ("smokes",)
 
 
+def test_answers_may_have_colons(program: Program) -> None:
+    program("init", "--question", "wakes up at: 6:30, 7:30")
+    assert read_schema(Path("schema.toml")).attributes[0].labels == ("6:30", "7:30")
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [
@@ -129,12 +134,24 @@ def test_a_file_that_is_there_is_kept_unless_forced(program: Program, schema: Pa
         (("--from-csv", "data.csv", "--drop", "town"), "'town'"),
         (("--from-csv", "nothing.csv"), "nothing.csv"),
         (("--from-csv", "semicolons.csv"), "semicolons"),
-        (("--from-csv", "twice.csv"), "twice"),
+        (("--from-csv", "twice.csv"), "columns 1 and 3"),
+        (("--from-csv", "unclosed.csv"), "several lines"),
+        (("--from-csv", "folder"), "not a CSV file"),
+        (("--from-csv", "data.parquet"), "not a CSV file"),
+        (("nowhere/a.toml", "--question", "a: b, c"), "no directory nowhere"),
+        (("--question", "is it (yes: no): a, b"), "several colons"),
+        (("--question", "age: 0..120"), "no width"),
         (("--from-csv", "blank.csv"), "header"),
     ],
 )
 def test_what_cannot_become_a_schema(program: Program, data: Path, words: tuple[str, ...], what: str) -> None:
-    for name, text in (("semicolons", "a;b\n1;2\n"), ("twice", "a,a\n1,2\n"), ("blank", "\n1,2\n")):
+    Path("folder").mkdir()
+    for name, text in {
+        "semicolons": "a;b\n1;2\n",
+        "twice": f"{SECRET},b,{SECRET}\n1,2,3\n",
+        "blank": "\n1,2\n",
+        "unclosed": f'a,"b\n{SECRET},no\n"\n',
+    }.items():
         Path(f"{name}.csv").write_text(text)
     assert what in refused(program, "init", *words)
     assert not list(Path().glob("*.toml"))

@@ -167,6 +167,15 @@ def test_blocks_of_attributes_give_the_tables_of_all_pairs() -> None:
         np.testing.assert_array_equal(two_way[one, two], expected)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32, np.uint64, np.int64])
+def test_distinct_rows_are_exact_for_codes_of_every_type(kind: type[np.integer]) -> None:
+    """Twenty attributes of eight codes: numbers up to 2^60, which floats do not tell apart."""
+    codes = np.zeros((512, 20), dtype=kind)
+    codes[:, 0], codes[:, -3:] = 7, np.stack(np.unravel_index(np.arange(512), (8, 8, 8)), axis=1)
+    found = sub_reports.distinct((8,) * 20, codes, np.ones(512, dtype=np.int64))
+    np.testing.assert_array_equal(found.codes, codes)
+
+
 @pytest.mark.parametrize("reports", [0, 1, 2, 200])
 def test_distinct_rows_too_wide_for_one_number_keep_their_order(reports: int) -> None:
     """Seventy attributes of five codes: 5^70 possible rows."""

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -65,6 +66,8 @@ def init(
         raise DocumentError(f"{path}: init writes TOML; give the schema a name that ends in .toml{of_data}")
     if path.exists() and not force:
         raise DocumentError(f"{path} is there already and stays as it is; name a new file, or say --force")
+    if not path.parent.is_dir():
+        raise DocumentError(f"cannot write {path}: there is no directory {path.parent}; make it first")
     columns = None if from_csv is None else _columns(from_csv, drop or ())
     if drop and columns is None:
         raise SchemaError("--drop leaves out columns of --from-csv; name that file too, or leave --drop out")
@@ -189,9 +192,12 @@ def _ask(prompt: str) -> str:
 
 def _say_next(path: Path, data: Path | None) -> None:
     """What to do with a schema, and where more kinds of questions are explained."""
-    out.print("Ranges of any width and answers with an order can be added to the file; the guide has a page on them.")
+    out.print(
+        "Ranges of any width and answers with an order can be added to the file: 'What may be asked' in the guide."
+    )
+    shown = quote(str(path))
     if data is None:
-        out.print(f"Next: privtally advise {path}, or with answers at hand privtally run DATA.csv --schema {path}")
+        out.print(f"Next: privtally advise {shown}, or with answers at hand privtally run DATA.csv --schema {shown}")
     else:
-        schema = "" if path == data.with_suffix(".toml") else f" --schema {path}"
-        out.print(f"Next: privtally run {data}{schema}")
+        schema = "" if path == data.with_suffix(".toml") else f" --schema {shown}"
+        out.print(f"Next: privtally run {quote(str(data))}{schema}")

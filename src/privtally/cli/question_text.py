@@ -13,6 +13,7 @@ from privtally.schema import Attribute, Schema
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+by\s+({_NUMBER})")
+_NO_WIDTH = re.compile(rf"{_NUMBER}\s*\.\.\s*{_NUMBER}")
 MOST_SHOWN = 12
 HOW = "write it as 'sleeps badly: never, rarely, weekly, daily' or 'age: 0..120 by 10'"
 
@@ -22,10 +23,18 @@ def read_question(text: str, known: Sequence[str] | None = None) -> tuple[str, s
     starts = sorted((f"{name}:" for name in known or ()), key=len, reverse=True)
     text = wire.normal(text)
     start = next((start for start in starts if text.startswith(start)), None)
-    name, colon, answers = (start[:-1], ":", text[len(start) :]) if start else text.partition(":")
+    name, colon, answers = (start[:-1], ":", text[len(start) :]) if start else text.partition(_colon(text))
     if not colon or not name.strip() or not answers.strip():
         raise SchemaError(f"--question {text!r} has no name, or no answers after a colon; {HOW}")
     return name if start else name.strip(), answers
+
+
+def _colon(text: str) -> str:
+    """What stands between a question and its answers, which may have colons in them as in 10:30."""
+    found = ": " if ": " in text else ":"
+    if text.count(found) > 1:
+        raise SchemaError(f"--question {text!r} has several colons; write the question without one, {HOW}")
+    return found
 
 
 def attribute(name: str, answers: str, *, optional: bool = False) -> Attribute:
@@ -35,6 +44,8 @@ def attribute(name: str, answers: str, *, optional: bool = False) -> Attribute:
         decimals = any("." in number for number in numbers.groups())
         start, to, width = ((float if decimals else int)(number) for number in numbers.groups())
         return Attribute(name, bins=BinRange(start, to, width), decimals=decimals, optional=optional)
+    if _NO_WIDTH.fullmatch(answers.strip()):
+        raise SchemaError(f"the numbers of '{name}' have no width; write them as 0..120 by 10")
     return Attribute(name, tuple(_between_commas(name, answers)), optional=optional)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from glob import has_magic
 from pathlib import Path
+from shlex import quote
 
 from privtally.errors import DocumentError
 from privtally.files import STANDARD
@@ -18,11 +19,15 @@ def find_schema(data: Path, notice: Callable[[str], None]) -> Path:
         if path.is_file():
             notice(f"The questions are those of {path}.")
             return path
-    how = f"privtally init --from-csv {data}" if data.suffix.lower() == ".csv" else "privtally init"
+    how = f"privtally init --from-csv {quote(str(data))}" if _is_csv(data) else "privtally init"
     raise DocumentError(
         f"{data} needs a schema, and there is none in {', '.join(map(str, candidates))}; name one with --schema, or "
         f"write one: {how}"
     )
+
+
+def _is_csv(data: Path) -> bool:
+    return data.is_file() and data.suffix.lower() == ".csv"
 
 
 def _candidates(data: Path) -> list[Path]:

@@ -130,6 +130,6 @@ def phase1_people(people: int, share: float) -> int:
     if not 0 < first < people:
         raise CampaignError(
             f"{people:,} people are too few for two phases with a share of {share:g} in the first; "
-            "each round needs at least one person"
+            "each phase needs at least one person"
         )
     return first

@@ -66,7 +66,7 @@ def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -
             keys = np.unique(keys, return_inverse=True)[1]
             cells = len(keys)
         keys *= size
-        np.add(keys, column, out=keys, casting="unsafe")
+        keys += column.astype(np.int64, copy=False)
         cells *= size
     if prod(outputs) <= SUB_REPORT_LIMIT:
         totals = add_up(keys, times, cells)

@@ -144,9 +144,14 @@ def column_names(path: Path) -> tuple[str, ...]:
     for delimiter, kind in _OTHER_DELIMITERS.items():
         if len(names) == 1 and delimiter in names[0]:
             raise RecordError(_separated(path, kind))
-    twice = [name for name in names if name.strip() and names.count(name) > 1]
-    if twice:
-        raise RecordError(f"{path} has the column {twice[0]!r} twice; give every column another name")
+    if any("\n" in name for name in names):
+        raise RecordError(f"{path}: the header goes over several lines; close its quotation marks")
+    for place, name in enumerate(names):  # a file without a header has answers here, which are not quoted
+        if name.strip() and name in names[:place]:
+            first = names.index(name) + 1
+            raise RecordError(
+                f"{path}: columns {first} and {place + 1} have the same name; the first line must name every column"
+            )
     return tuple(map(normal, names))
 
 

@@ -40,7 +40,15 @@ def say_ignored(columns: Sequence[str]) -> str:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Columns' names for a message, which a table of thousands must not flood."""
-    shown = [repr(name if len(name) <= MOST_LETTERS else name[:MOST_LETTERS] + "…") for name in names[:MOST_NAMED]]
+    """Columns' names for a message, which a table of thousands must not flood.
+
+    A name ends with its line: where a quotation mark in a header is not closed, the answers of the next lines follow.
+    """
+    shown = [repr(_short(name)) for name in names[:MOST_NAMED]]
     rest = len(names) - len(shown)
     return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
+
+
+def _short(name: str) -> str:
+    first = name.partition("\n")[0][:MOST_LETTERS].rstrip("\r")
+    return first if first == name else f"{first}…"
