@@ -52,7 +52,8 @@ def advise(
 
     It simulates nothing and takes about two seconds, a few more with --within. Without --pilot the recommendation is
     the one that is never far behind the best, whether questions are answered alike, similarly or differently; a second
-    phase must gain more than 3 %. Smp, whose reports say which question was really used, is recommended with --max-pivot-guess 1 only.
+    phase must gain more than 3 %. Smp, whose reports say which question was really used, is recommended with
+    --max-pivot-guess 1 only.
     """
     from privtally.files import read_schema
     from privtally.lab.advise import POINTS, Adviser, best_of_each, check_question, choose
