@@ -58,14 +58,14 @@ class FusedPart:
 
     def draw(self, codes: Codes, room: Codes, source: Source) -> None:
         """The same as `Part.draw`."""
-        raw = np.ascontiguousarray(codes, dtype=np.uint8)
-        drawn = np.empty(room.shape, dtype=np.uint8)
+        raw = codes.astype(np.uint8, copy=False)
+        drawn = room if room.dtype == np.uint8 else np.empty(room.shape, dtype=np.uint8)
         words = self._draw(raw, drawn, source)
         if words is not None:
             self.part.draw(codes, room, Taken(words, source))
-            return
-        for own in self.part.attributes:
-            room[own] = drawn[own]
+        elif drawn is not room:
+            for own in self.part.attributes:
+                room[own] = drawn[own]
 
     def _draw(self, codes: Codes, room: Codes, source: Source) -> Words | None:
         """Draw, or give back the words that were taken because one of them must be drawn again."""

@@ -109,7 +109,9 @@ class Mechanism:
         draws = self._fused if compiled else [part.draw for part in self.parts]
         out = np.empty(codes.T.shape, dtype=code_type(self.outputs))
         for start in range(0, len(codes), CHUNK):
-            piece, room = np.ascontiguousarray(codes[start : start + CHUNK].T), out[:, start : start + CHUNK]
+            piece, room = codes[start : start + CHUNK].T, out[:, start : start + CHUNK]
+            if not compiled:  # which reads a record at a time
+                piece = np.ascontiguousarray(piece)
             for draw in draws:
                 draw(piece, room, source)
         return out.T
