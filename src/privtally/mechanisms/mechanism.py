@@ -110,7 +110,7 @@ class Mechanism:
         out = np.empty(codes.T.shape, dtype=code_type(self.outputs))
         for start in range(0, len(codes), CHUNK):
             piece, room = codes[start : start + CHUNK].T, out[:, start : start + CHUNK]
-            if not compiled:  # which reads a record at a time
+            if not compiled:  # NumPy is faster on columns; compiled code reads the records where they stand
                 piece = np.ascontiguousarray(piece)
             for draw in draws:
                 draw(piece, room, source)

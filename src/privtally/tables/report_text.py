@@ -63,6 +63,8 @@ class TextReports:
             with copy:
                 canonical_copy(self._lines(path, packing), copy)
                 many = self._parse(Path(copy.name), "none", INVALID)
+        if many is None:
+            raise DocumentError(f"{path} cannot be parsed; is there room for temporary files (TMPDIR)?")
         if not many:
             raise ReportError(f"{path}: the file has no reports in it; leave it out")
 
