@@ -58,7 +58,8 @@ def registered(connection: Any, name: str, source: Any) -> Iterator[None]:
 class Stream:
     """A table that is made piece by piece while it is read; `make` is called anew for every reader.
 
-    What goes wrong while it is made is its `fault`, since the engine that reads it has errors of its own kind only.
+    Where making it goes wrong the table ends, and the error is its `fault`, which whoever reads the table must look at.
+    DuckDB 2.0 may wait for ever when a table that it copies into a file raises an error.
     """
 
     def __init__(self, kinds: Mapping[str, Column], make: Callable[[], Iterable[Mapping[str, Column]]]) -> None:
@@ -86,9 +87,8 @@ class Stream:
     def _made(self) -> Iterator[Mapping[str, Column]]:
         try:
             yield from self._make()
-        except Exception as fault:  # whatever it is, it is raised again here and once more by who writes
+        except Exception as fault:  # noqa: BLE001  # whatever it is, the reader raises it
             self.fault = fault
-            raise
 
 
 class _Pieces:

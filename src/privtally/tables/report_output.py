@@ -66,16 +66,14 @@ def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
 
 @contextmanager
 def writing(path: Path, *streams: arrow.Stream) -> Iterator[None]:
-    """Say why the engine cannot write: what is written could not be made, or the place cannot be written."""
+    """Say why the engine could not write: the streams could not be made, or the place cannot be written."""
     try:
         yield
-    except duckdb.Error as fault:
-        for stream in streams:
-            if stream.fault is not None:
-                raise stream.fault from None
-        if not isinstance(fault, duckdb.IOException):
-            raise
+    except duckdb.IOException:
         raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
+    for stream in streams:
+        if stream.fault is not None:
+            raise stream.fault
 
 
 def stream_of(plan: Plan, gathered: Gathered) -> arrow.Stream:
