@@ -1,7 +1,8 @@
 """How often 95 % intervals hold the true frequency, for every option a campaign can have.
 
-`python -m benchmarks.coverage` prints a table for the guide: each option's campaigns are run from answers to estimates,
+`python -m benchmarks.coverage` prints a table for the notes: each option's campaigns are run from answers to estimates,
 person by person. Every run has a made-up population of its own, whose frequencies are known, and people drawn from it.
+With `--by-people` the table has a row for each number of people, over the mechanisms without further options.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from privtally.names import MechanismName, Method
 from privtally.schema import Attribute, Records, Schema
 
 METHODS: tuple[Method, ...] = ("unbiased", "pooled")
+PEOPLE, EPSILONS = (200, 500, 1_500, 5_000), (1.0, 2.0)
 SCALE = ("never", "rarely", "weekly", "daily")
 
 ALIKE = Schema.of(dict.fromkeys(("sleep", "mood", "meals", "drinks"), SCALE))
@@ -110,10 +112,31 @@ def table(*, epsilon: float, people: int, runs: int, seed: int) -> list[str]:
     return lines
 
 
+def table_by_people(*, runs: int, seed: int) -> list[str]:
+    """The share of intervals that hold over all plain options, and that of the worst option, as people and ε vary."""
+    plain = [own for own in OPTIONS.values() if own.schema is not LARGE and not own.arguments]
+    head = [f"{method}, ε = {epsilon:g} (worst)" for method in METHODS for epsilon in EPSILONS]
+    lines = [f"| people | {' | '.join(head)} |", f"|---:{'|---' * len(head)}|"]
+    for people in PEOPLE:
+        cells = []
+        for method in METHODS:
+            for epsilon in EPSILONS:
+                found = [cover(own, method, epsilon=epsilon, people=people, runs=runs, seed=seed).held for own in plain]
+                cells.append(f"{np.mean(found):.1%} ({min(found):.1%})")
+        lines.append(f"| {people:,} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", type=float, default=2.0)
     parser.add_argument("--people", type=int, default=5_000)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    print("\n".join(table(**vars(parser.parse_args()))))
+    parser.add_argument("--by-people", action="store_true")
+    chosen = parser.parse_args()
+    if chosen.by_people:
+        print("\n".join(table_by_people(runs=chosen.runs, seed=chosen.seed)))
+    else:
+        print("\n".join(table(epsilon=chosen.epsilon, people=chosen.people, runs=chosen.runs, seed=chosen.seed)))

@@ -1,7 +1,6 @@
 """Parts and choices of an estimate in words: those who answered, numbers, the most frequent labels, intervals."""
 
 from collections.abc import Iterator
-from math import sqrt
 from statistics import fmean
 
 import msgspec
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from privtally.cli.numbers import points, share
 from privtally.collector.top import TopEstimate, TopLabels
-from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Estimate, Frequencies, Located
+from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, Located
 
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
 
@@ -91,8 +90,7 @@ def _worth(estimate: Estimate | TopEstimate) -> str:
         return f"The most frequent answers, each share known to about {points(50 * fmean(widths))}."
     if estimate.biased:
         return "Estimated shares of all answers; the method 'paper' has a bias here that no ± includes."
-    squares = [error**2 for own in estimate.attributes.values() for error in own.standard_errors]
-    return f"The share of every answer is known to about {points(100 * NORMAL_95 * sqrt(fmean(squares)))}."
+    return f"A share is known to about {points(100 * estimate.half_width)}, on average over all answers."
 
 
 def reach(attribute: Frequencies | TopLabels, code: int) -> str:

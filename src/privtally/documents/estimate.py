@@ -3,6 +3,8 @@
 import csv
 import io
 from collections.abc import Iterator
+from math import sqrt
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -174,6 +176,12 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         labels = {name: own.labels for name, own in self.attributes.items()}
         if any({name: found.labels for name, found in own.attributes.items()} != labels for own in rounds):
             raise EstimateError("every round must have the attributes and labels of the estimate")
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of a 95 % interval, as the root mean square over all labels of all attributes."""
+        squares = [error**2 for own in self.attributes.values() for error in own.standard_errors]
+        return NORMAL_95 * sqrt(fmean(squares))
 
     def body(self) -> dict[str, Any]:
         """The estimate as plain values."""

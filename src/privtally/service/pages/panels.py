@@ -18,7 +18,7 @@ SCALES = (0.01, 0.02, 0.05, 0.1, 1.0)
 """Bars end at 100 %, so that questions can be compared, except where all of them would be slivers."""
 MOST_DIGITS = 3
 MOST_REACH = 0.25
-"""Wider intervals are cut off at 0 % or 100 %, so that nothing can be foretold from them."""
+"""With wider intervals the reports say next to nothing, so that nothing can be foretold from them."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """A question with its answers; `reach` is half the width of the widest interval."""
+    """A question with its answers."""
 
     name: str
     rows: Sequence[Row]
     left_out: int
-    reach: float
     skipped: Row | None
     """Those who would rather not say; the other rows are then among those who said."""
     mean: Located | None
@@ -60,15 +59,13 @@ class Found:
     """What is known so far."""
 
     panels: Sequence[Panel]
+    reach: float
+    """Half the width of a 95 % interval, on average over all answers."""
     reports: int
     notes: Sequence[str]
     trends: Sequence[Trend] = ()
     round: int = 1
     """The round whose totals these are: the last one that somebody has answered."""
-
-    @property
-    def reach(self) -> float:
-        return max(panel.reach for panel in self.panels)
 
     @property
     def next_reach(self) -> tuple[int, int] | None:
@@ -102,7 +99,6 @@ def panels_of(estimate: Estimate) -> Found:
                 name=name,
                 rows=[among[place] for place in sorted(shown)],
                 left_out=len(among) - len(shown),
-                reach=max((row.high - row.low) / 2 for row in among),
                 skipped=skipped,
                 mean=None if own.mean is msgspec.UNSET else own.mean,
             )
@@ -110,6 +106,7 @@ def panels_of(estimate: Estimate) -> Found:
     said_here = [] if estimate.changes is msgspec.UNSET else about_changes(estimate.changes)
     return Found(
         panels,
+        estimate.half_width,
         sum(phase.reports for phase in estimate.provenance.phases),
         [note for note in estimate.notes if note not in said_here],
         trends_of(estimate),
