@@ -57,7 +57,7 @@ def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
         return
     select, options = _csv(plan) if known.kind == "csv" else _ndjson(plan)
     stream = stream_of(plan, gathered)
-    with engine() as connection, arrow.registered(connection, "gathered", stream), writing(path, stream):
+    with engine() as connection, arrow.registered(connection, "gathered", stream.until_fault()), writing(path, stream):
         connection.execute(
             f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} "
             f"({options}, COMPRESSION '{known.packing}', USE_TMP_FILE false)"
