@@ -36,7 +36,7 @@ def test_a_campaign_is_recommended(program: Program, schema: Path) -> None:
     assert len(said) == 4
     assert result["mechanism"] in said[0]
     assert f"± {result['percentage_points']:.0f} percentage points" in said[0]
-    assert "2.7 times surer" in "".join(said)
+    assert "2.8 times surer" in "".join(said)
     table = program("advise", schema, *ASKED, "--all").out
     assert all(f"│ {mechanism}" in table for mechanism in MECHANISMS)
 
