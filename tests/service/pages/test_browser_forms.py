@@ -41,7 +41,7 @@ def test_a_login_leads_to_the_survey_that_was_asked_for(service: Running) -> Non
 
 @pytest.mark.parametrize(
     ("locale", "typed", "refused", "bins"),
-    [("en-GB", "2,75", "1,500", ("0 to < 2.5", "2.5 to 5")), ("de-DE", "2.75", "viel", ("0 bis < 2,5", "2,5 bis 5"))],
+    [("en-GB", "2,75", "1,500", ("0 to < 2.5", "2.5 to 5")), ("de-DE", "2.75", "1.500", ("0 bis < 2,5", "2,5 bis 5"))],
 )
 def test_numbers_have_either_decimal_sign_and_bins_the_language_of_the_page(
     service: Running, locale: str, typed: str, refused: str, bins: tuple[str, str]
