@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,13 @@ def test_one_column(tmp_path: Path, packing: str) -> None:
     path.write_bytes(gzip.compress(content) if packing else content)
     assert read(path, optional) == [[1], [2], [0]]
     assert "blank" in str(refusal(path, Schema.of({"smokes": ["no", "yes"]})))
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "csv.gz", "parquet"])
+def test_a_pipe_that_the_engine_would_have_to_read_twice_is_refused(tmp_path: Path, kind: str) -> None:
+    pipe = tmp_path / f"data.{kind}"
+    os.mkfifo(pipe)
+    assert "pipe" in str(refusal(pipe))
 
 
 def test_directories_patterns_and_names_with_special_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,8 @@ class AnswerFiles:
         return self._by_engine(path, known)
 
     def _by_engine(self, path: Path, known: Format) -> Iterator[Records]:
+        if path.is_fifo():  # the engine would wait for ever: it opens a file more than once
+            raise DocumentError(f"{path} is a pipe, through which answers come as plain CSV only; give a file")
         if known.packing == "zstd":
             zstd.check_whole(path)
         # The engine's own messages quote what is in a file, so that none of them is passed on.
