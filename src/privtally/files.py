@@ -65,11 +65,32 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
             file = stack.enter_context(os.fdopen(os.dup(0), "rb") if path == STANDARD else path.open("rb"))
             start = file.peek(16)
         except OSError as fault:
-            raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+            raise DocumentError(unreadable(path, fault)) from None
         for signature, kind in _SIGNATURES.items():
             if start.startswith(signature):
                 raise DocumentError(f"{path} seems to be {kind}")
         yield file
+
+
+def missing(path: Path) -> str:
+    """That a file is not there, and what to do."""
+    return f"cannot read {path}: there is no such file; check its name and its directory"
+
+
+def unreadable(path: Path, fault: OSError) -> str:
+    """Why a file cannot be read, and what to do."""
+    if isinstance(fault, FileNotFoundError):
+        return missing(path)
+    if isinstance(fault, IsADirectoryError):
+        return f"cannot read {path}: it is a directory; name a file"
+    return f"cannot read {path}: {fault.strerror}"
+
+
+def unwritable(path: Path, fault: OSError) -> str:
+    """Why a file cannot be written, and what to do."""
+    if isinstance(fault, FileNotFoundError):
+        return f"cannot write {path}: there is no directory {path.parent}; make it first"
+    return f"cannot write {path}: {fault.strerror}"
 
 
 def position(file: BinaryIO) -> int:
@@ -94,7 +115,7 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
     except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+        raise DocumentError(unwritable(path, fault)) from None
 
 
 def is_stream(path: Path) -> bool:
@@ -162,7 +183,7 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+        raise DocumentError(unwritable(path, fault)) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -194,9 +215,9 @@ def read(path: Path, load: Callable[[bytes], T], most: int = MOST_BYTES) -> T:
 def read_schema(path: Path) -> Schema:
     """A schema from a .toml or .json file."""
     loaders = {".toml": Schema.from_toml, ".json": Schema.from_json}
-    if path.suffix.lower() not in loaders:
+    if path.suffix.lower() not in loaders and not path.is_dir():
         raise DocumentError(f"{path}: a schema file must end in .toml or .json")
-    return read(path, loaders[path.suffix.lower()])
+    return read(path, loaders.get(path.suffix.lower(), Schema.from_toml))
 
 
 def read_plan(path: Path) -> Plan:

@@ -107,7 +107,7 @@ def test_tables(program: Program, plan: Path, content: str, reason: str) -> None
 
 
 def test_files_that_are_not_there(program: Program, plan: Path, schema: Path, data: Path) -> None:
-    gone = "gone.json: No such file"
+    gone = "gone.json: there is no such file"
     assert gone in refused(program, "privatise", "-p", "gone.json", data, "-o", "r.ndjson")
     assert "gone.csv" in refused(program, "privatise", "-p", plan, "gone.csv", "-o", "r.ndjson")
     assert gone in refused(program, "show", "gone.json")
@@ -271,3 +271,71 @@ def test_a_bound_on_guessing_that_cannot_be_kept(program: Program, schema: Path,
     assert "--max-pivot-guess" in sentence
     assert not Path("job").exists()
     assert "observer" in program(*run, "--observer", "everybody", code=2).err
+
+
+HERE = {"run": ("data.csv", "-s", "schema.toml"), "design": ("schema.toml", "-o", "p.json"), "advise": ("schema.toml",)}
+HERE |= {"campaign create": ("schema.toml", "--title", "x"), "compare": ("data.csv", "-s", "schema.toml")}
+
+
+@pytest.mark.parametrize("command", HERE)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-e", "two"), "--epsilon must be a number"),
+        (("-e", "0"), "--epsilon must be a number from 0.000001 to 32, got 0"),
+        (("-e", "1", "--epsilin", "1"), " has no option --epsilin; did you mean --epsilon?"),
+        (("-e", "1", "--zzz"), "--help lists all"),
+    ],
+)
+def test_the_same_mistake_is_said_alike(
+    program: Program, schema: Path, data: Path, command: str, words: tuple[str, ...], said: str
+) -> None:
+    sentence = refused(program, *command.split(), *HERE[command], *words)
+    assert said in sentence
+    assert "two" not in words or "got 'two'" in sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rnu",), "privtally has no command rnu; did you mean run?"),
+        (("zzz",), "privtally has no command zzz; privtally --help lists all"),
+        (("campaign", "creat"), "privtally campaign has no command creat; did you mean create?"),
+        (("run", "data.csv", "-m", "smpp"), "cond-rr, got 'smpp'; did you mean smp?"),
+        (("run", "data.csv", "-m", "zzz"), "--mechanism must be one of auto, spl,"),
+        (("estimate", "--phase", "a", "b", "--method", "poled"), "got 'poled'; did you mean pooled?"),
+        (("compare", "data.csv", "--mechanisms", "smpp"), "--mechanisms must be one of spl,"),
+        (("compare", "data.csv", "--methods", "poled"), "got 'poled'; did you mean pooled?"),
+        (("advise", "schema.toml", "--people", "1.5"), "--people must be a whole number, got '1.5'"),
+        (("serve", "--port", "abc"), "--port must be a whole number, got 'abc'"),
+        (("design", "schema.toml"), "privtally design needs --epsilon NUMBER"),
+        (("run",), "privtally run needs DATA"),
+        (("run", "data.csv", "more"), "unexpected extra argument"),
+        (("run", "-e"), "requires an argument"),
+        (("run", "folder", "-s", "folder"), "folder: it is a directory; name a file"),
+        (("advise", "folder"), "folder: it is a directory; name a file"),
+        (("tally", "r.ndjson", "-p", "folder", "-o", "c.json"), "folder: it is a directory; name a file"),
+        (("run", "gone.csv"), "gone.csv: there is no such file; check its name"),
+        (("init", "--from-csv", "gone.csv"), "gone.csv: there is no such file; check its name"),
+        (
+            ("design", "schema.toml", "-e", "1", "-m", "spl", "-o", "no/p.json"),
+            "there is no directory no; make it first",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_what_to_do(
+    program: Program, schema: Path, data: Path, words: tuple[str, ...], said: str
+) -> None:
+    Path("folder").mkdir()
+    assert said in refused(program, *words)
+
+
+def test_a_setting_of_the_environment_is_named(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVTALLY_PORT", "abc")
+    assert "PRIVTALLY_PORT must be a whole number, got 'abc'" in refused(program, "serve")
+
+
+def test_a_group_alone_shows_its_commands(program: Program) -> None:
+    said = program("campaign", code=2)
+    assert "create" in said.out
+    assert said.err == ""

@@ -288,7 +288,7 @@ def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> Non
     assert "--runs must be at least 1" in said("-e", "1", "--runs", 0)
     assert "--people must be at least 1" in said("-e", "1", "--people", 0)
     assert "--people must be at least 1" in said("-e", "1", "--people", 10**20)
-    assert "epsilon must be a finite number above 0" in said("-e", "1,-2")
+    assert "--epsilon must be a number from 0.000001 to 32" in said("-e", "1,-2")
     assert "numbers separated by commas" in said("-e", "1;2")
     assert "--mechanisms knows spl" in said("-e", "1", "--mechanisms", "spl,magic")
     assert "--methods knows pooled" in said("-e", "1", "--methods", "guess")

@@ -8,6 +8,7 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.commands import complete_list
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
+from privtally.cli.mistakes import not_among
 from privtally.errors import CampaignError, PrivtallyError
 from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, METHODS, RULES_WITH_BOUND, MechanismName
 
@@ -70,7 +71,7 @@ def compare(
     """
     from privtally.cli.groups import named_groups
     from privtally.cli.schemas import find_schema
-    from privtally.documents.plan import check_epsilon, design
+    from privtally.documents.plan import design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
     from privtally.lab.variants import chosen_groups, extended, fits, variants
@@ -82,9 +83,9 @@ def compare(
     try:
         budgets = list(dict.fromkeys(map(float, epsilon.split(","))))
     except ValueError:
-        raise CampaignError(f"--epsilon takes numbers separated by commas, got {epsilon!r}") from None
+        raise CampaignError(f"--epsilon must be a number, or numbers separated by commas, got {epsilon!r}") from None
     for budget in budgets:
-        check_epsilon(budget)
+        options.check_budget(budget)
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
     wanted = _chosen("--mechanisms", mechanisms, MECHANISMS)
     if not 0 < max_pivot_guess <= 1:
@@ -175,5 +176,5 @@ def _chosen(option: str, words: str | None, known: tuple[str, ...]) -> list[str]
     chosen = list(known) if words is None else list(dict.fromkeys(word.strip() for word in words.split(",")))
     for word in chosen:
         if word not in known:
-            raise CampaignError(f"{option} knows {', '.join(known)}, not {word!r}")
+            raise CampaignError(not_among(option, word, known))
     return chosen

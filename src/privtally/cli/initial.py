@@ -59,6 +59,8 @@ def init(
     from privtally.files import STANDARD, write_bytes
     from privtally.schema import Schema
 
+    if from_csv is not None and from_csv.is_dir():
+        raise DocumentError(f"cannot read {from_csv}: it is a directory; name a file")
     beside = None if from_csv is None or from_csv == STANDARD else from_csv.with_suffix(".toml")
     path = file or beside or USUAL_SCHEMA
     if path.suffix.lower() != ".toml":
@@ -98,7 +100,7 @@ def _columns(path: Path, drop: Sequence[str]) -> list[str]:
     from privtally.tables.csv_table import column_names
     from privtally.tables.paths import Format, format_of
 
-    if path.is_dir() or (format_of(path) or Format("csv")).kind != "csv":
+    if (format_of(path) or Format("csv")).kind != "csv":
         raise SchemaError(
             f"{path} is not a CSV file, whose header --from-csv reads; leave --from-csv out and type the questions"
         )
@@ -175,9 +177,15 @@ def _answers_to(name: str, before: "Attribute | None") -> "Attribute | None":
         except PrivtallyError as refusal:
             err.print(f"  {refusal}.")
             continue
-        skipped = _ask("  May it be skipped or blank? [y/N] ").lower() in ("y", "yes")
-        return replace(own, optional=True) if skipped else own
+        return replace(own, optional=_yes("  May it be skipped or blank? [y/N] "))
     return None
+
+
+def _yes(prompt: str) -> bool:
+    """Whether somebody says yes; an empty line is no, and what is neither is asked again."""
+    while (word := _ask(prompt).lower()) not in ("", "n", "no", "y", "yes"):
+        err.print(f"  '{word}' is neither yes nor no; type y or n.")
+    return word in ("y", "yes")
 
 
 def _ask(prompt: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 import typer
 from typer import Argument, Option
 
-from privtally.errors import CampaignError
+from privtally.errors import CampaignError, PlanError
 from privtally.names import (
     LEARNED_WITH,
     MECHANISMS,
@@ -24,6 +24,22 @@ from privtally.names import (
 
 def _or(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def check_budget(epsilon: float) -> None:
+    """Refuse a budget out of range, by the option's name."""
+    from privtally.documents.plan import check_epsilon
+
+    try:
+        check_epsilon(epsilon)
+    except PlanError as refusal:
+        raise PlanError(f"--{refusal}") from None
+
+
+def _budget(context: typer.Context, epsilon: float) -> float:
+    if not context.resilient_parsing:  # a shell that completes words needs nothing of what checks them
+        check_budget(epsilon)
+    return epsilon
 
 
 FINER = "Finer control"
@@ -57,7 +73,14 @@ CodesFlag = Annotated[
     bool, Option("--codes", help="The data has codes 0, 1, 2 … instead of answers, in the order of the schema.")
 ]
 EpsilonOption = Annotated[
-    float, Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of each participant, 0.000001 to 32.")
+    float,
+    Option(
+        "--epsilon",
+        "-e",
+        metavar="NUMBER",
+        help="The privacy budget of each participant, 0.000001 to 32.",
+        callback=_budget,
+    ),
 ]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
 MechanismOption = Annotated[
