@@ -1,5 +1,6 @@
 """Bad input: one clear sentence, exit code 2, no output file, and never a participant's answer."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -58,11 +59,11 @@ def test_overlapping_labels_for_copying(program: Program) -> None:
     ("rows", "reason"),
     [
         (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: attribute 'drinks' has a value that is none"),
-        (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: 5 fields where the header has 4"),
+        (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: more cells than the header"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n', "line 3: the line is not valid CSV"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n3,never,daily,rarely\n', "line 3: the line is not valid CSV"),
         (f'1,never,daily,rarely\n2,never,daily,rarely,"{SECRET}"x\n', "quotation marks"),
-        (f'1,never,daily,rarely\n2,never,daily,rarely,{SECRET}"x"\n', "5 fields where the header has 4"),
+        (f'1,never,daily,rarely\n2,never,daily,rarely,{SECRET}"x"\n', "line 3: more cells than the header"),
         (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: attribute 'sleeps badly'"),
         ("", "has a header but no rows"),
     ],
@@ -77,6 +78,20 @@ def test_rows(program: Program, plan: Path, schema: Path, rows: str, reason: str
     sentence = refused(program, *words[command])
     assert "bad.csv" in sentence
     assert reason in sentence
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (f"2,never,daily,rarely,{SECRET}", "bad.csv.gz, line 3: more cells than the header"),
+        (f"2,{SECRET}", "bad.csv.gz, line 3: fewer cells than the header"),
+        (f'2,never,daily,"{SECRET}"x', "bad.csv.gz, line 3: the line is not valid CSV"),
+    ],
+)
+def test_rows_of_a_compressed_file(program: Program, plan: Path, row: str, reason: str) -> None:
+    with gzip.open("bad.csv.gz", "wt") as file:
+        file.write(f"person,drinks,sleeps badly,smokes\n1,never,daily,rarely\n{row}\n")
+    assert reason in refused(program, "privatise", "--plan", plan, "bad.csv.gz", "-o", "r.ndjson")
 
 
 def test_a_bad_row_after_many_good_ones_leaves_nothing(program: Program, plan: Path) -> None:

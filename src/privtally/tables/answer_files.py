@@ -163,6 +163,8 @@ def open_answers(
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:
     if not path.exists():
         return DocumentError(missing(path))
+    if in_line := csv_engine.fault_in_line(fault):
+        return DocumentError(f"{path}, {in_line}")
     kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
     packed = "" if known.packing == "none" else f" compressed by {known.packing}"
     if isinstance(fault, duckdb.OutOfMemoryException):
