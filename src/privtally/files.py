@@ -171,6 +171,12 @@ def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
                 raise DocumentError(f"{output} is an input as well; give the output another name")
 
 
+def check_new(output: Path, *, force: bool) -> None:
+    """Refuse to replace what cannot be made again, unless that is forced."""
+    if output.exists() and not is_stream(output) and not force:
+        raise DocumentError(f"{output} is there already and stays as it is; name a new file, or say --force")
+
+
 @contextmanager
 def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""

@@ -44,7 +44,7 @@ def test_epsilon(program: Program, schema: Path, data: Path, epsilon: str, comma
 @pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr", "rs-rfd"])
 def test_one_attribute_for_two_phases(program: Program, mechanism: str) -> None:
     Path("s.json").write_text('{"attributes": [{"name": "a", "labels": ["x", "y"]}]}')
-    assert "at least two attributes" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
+    assert "at least two questions" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
 
 
 def test_overlapping_labels_for_copying(program: Program) -> None:
@@ -58,13 +58,13 @@ def test_overlapping_labels_for_copying(program: Program) -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: attribute 'drinks' has a value that is none"),
+        (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: question 'drinks' has an answer that is none"),
         (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: more cells than the header"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n', "line 3: the line is not valid CSV"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n3,never,daily,rarely\n', "line 3: the line is not valid CSV"),
         (f'1,never,daily,rarely\n2,never,daily,rarely,"{SECRET}"x\n', "quotation marks"),
         (f'1,never,daily,rarely\n2,never,daily,rarely,{SECRET}"x"\n', "line 3: more cells than the header"),
-        (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: attribute 'sleeps badly'"),
+        (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: question 'sleeps badly'"),
         ("", "has a header but no rows"),
     ],
 )
@@ -325,6 +325,8 @@ def test_the_same_mistake_is_said_alike(
         (("serve", "--port", "abc"), "--port must be a whole number, got 'abc'"),
         (("design", "schema.toml"), "privtally design needs --epsilon NUMBER"),
         (("run",), "privtally run needs DATA"),
+        (("advise", "schema.toml", "--all", "--json"), "--all has no effect with --json"),
+        (("compare", "data.csv", "--all", "--json"), "--all has no effect with --json"),
         (("run", "data.csv", "more"), "unexpected extra argument"),
         (("run", "-e"), "requires an argument"),
         (("run", "folder", "-s", "folder"), "folder: it is a directory; name a file"),
@@ -345,9 +347,21 @@ def test_a_mistake_is_one_sentence_with_what_to_do(
     assert said in refused(program, *words)
 
 
+@pytest.mark.parametrize("words", [("design", "-e", 1, "-m", "smp"), ("privatise", "-p", "plan.json")])
+def test_plans_and_reports_are_replaced_only_by_force(
+    program: Program, schema: Path, plan: Path, data: Path, words: tuple[str | float, ...]
+) -> None:
+    given = (*words, data if words[0] == "privatise" else schema, "-o", "precious.csv")
+    program(*given)
+    before = Path("precious.csv").read_bytes()
+    assert "--force" in refused(program, *given)
+    program(*given, "--force")
+    assert Path("precious.csv").read_bytes() != before
+
+
 def test_a_setting_of_the_environment_is_named(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVTALLY_PORT", "abc")
-    assert "PRIVTALLY_PORT must be a whole number, got 'abc'" in refused(program, "serve")
+    assert "--port (from PRIVTALLY_PORT) must be a whole number, got 'abc'" in refused(program, "serve")
 
 
 def test_a_group_alone_shows_its_commands(program: Program) -> None:

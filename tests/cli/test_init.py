@@ -133,6 +133,7 @@ def test_answers_may_have_colons(program: Program) -> None:
         (("--from-csv", "data.csv"), "'drinks'"),
         (("--from-csv", "data.csv", "--question", "town: a, b"), "'town'"),
         (("--from-csv", "data.csv", "--drop", "town"), "'town'"),
+        (("--from-csv", "data.csv", "--drop", "drinks", "--question", "drinks: a, b"), "by --question and by --drop"),
         (("--from-csv", "nothing.csv"), "nothing.csv"),
         (("--from-csv", "semicolons.csv"), "semicolons"),
         (("--from-csv", "twice.csv"), "columns 1 and 3"),

@@ -251,8 +251,8 @@ def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: P
     result = program("estimate", *phases, "--pair", "smokes,drinks", "--json").json()
     assert result["attributes"] == ["smokes", "drinks"]
     assert sum(map(sum, result["frequencies"])) == pytest.approx(1)
-    assert "no attribute" in refused(program, "estimate", *phases, "--pair", "smokes,gone")
-    assert "two attributes" in refused(program, "estimate", *phases, "--pair", "smokes")
+    assert "no question" in refused(program, "estimate", *phases, "--pair", "smokes,gone")
+    assert "two questions" in refused(program, "estimate", *phases, "--pair", "smokes")
     second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
     assert "'smokes' and 'drinks'" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
     program("estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")

@@ -62,7 +62,7 @@ def test_groups_that_do_not_divide_the_attributes_are_refused(groups: list[list[
 def test_groups_that_a_mechanism_does_not_take_are_refused() -> None:
     with pytest.raises(PlanError, match="spl"):
         first_plan(FOUR, 2.0, "spl", groups=GROUPS)
-    with pytest.raises(PlanError, match="labels"):
+    with pytest.raises(PlanError, match="answers"):
         first_plan(FOUR, 2.0, "corr-rr", groups=[["q0", "q1"], ["q2", "q3"]])
     with pytest.raises(PlanError, match="group"):
         first_plan(FOUR, 2.0, "cond-rr", groups=[["q0"], ["q1"], ["q2"], ["q3"]])

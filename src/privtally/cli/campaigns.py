@@ -52,7 +52,10 @@ def create(
     about: Annotated[str, Option(metavar="TEXT", help="Who asks, and why: participants read it.")] = "",
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
-    phase1_share: Annotated[float, Option(metavar="SHARE", help="The share of tokens for the first phase.")] = 0.1,
+    phase1_share: Annotated[
+        float,
+        Option(metavar="SHARE", help="The share of tokens for the first phase.", show_default="0.1; auto chooses"),
+    ] = 0.1,
     public_url: PublicUrlOption = None,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,

@@ -51,7 +51,7 @@ def compare(
         str | None,
         Option(
             metavar="NAMES",
-            help="Mechanisms, separated by commas; all that fit if not given.",
+            help="Mechanisms (how answers become private), separated by commas; all that fit if not given.",
             autocompletion=complete_list(MECHANISMS),
         ),
     ] = None,
@@ -66,7 +66,7 @@ def compare(
 ) -> None:
     """Compare all mechanisms and methods by simulation, on public or pilot data of your own.
 
-    Every campaign is run --runs times with this program's own estimators. The answer is the best method of each
+    Every way to ask is simulated --runs times with this program's own estimators. The answer is the best method of each
     mechanism, as half the width of a 95 % interval in percentage points; --all shows all methods.
     """
     from privtally.cli.groups import named_groups
@@ -78,6 +78,8 @@ def compare(
     from privtally.plots.comparison import draw_comparison
     from privtally.plots.estimate import check_picture_path
 
+    if every and json:
+        raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
     if plot is not None:
         check_picture_path(plot)
     try:
@@ -118,7 +120,9 @@ def compare(
     if plot is not None:
         write_picture(draw_comparison(table), plot)
     for mechanism in dict.fromkeys(row.mechanism for row in rows if row.without_answer):
-        err.print(f"In some runs of {mechanism} nothing could be estimated; there all labels were taken to be alike.")
+        err.print(
+            f"In some runs of {mechanism} nothing could be estimated; there all answers count as equally frequent."
+        )
     if json:
         print_json(table)
     else:
@@ -154,7 +158,7 @@ def _print_comparison(rows: "list[Comparison]", people: int, runs: int, *, every
         out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
     out.print(f"{people:,} people, {runs} simulated runs; {HALF_WIDTH}")
     numbers = (Column(name, justify="right") for name in ("measured", "s.e.", "expected"))
-    table = Table("ε", "campaign", "method", *numbers)
+    table = Table("ε", "way to ask", "method", *numbers)
     shown = rows if every else _best_of_each(rows)
     for place, row in enumerate(shown):
         if place and shown[place - 1].epsilon != row.epsilon:

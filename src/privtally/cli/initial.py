@@ -1,7 +1,7 @@
 """init: a schema, asked for question by question."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -56,7 +56,7 @@ def init(
     """
     from privtally.cli import question_text
     from privtally.exact.wire import normal
-    from privtally.files import STANDARD, write_bytes
+    from privtally.files import STANDARD, check_new, write_bytes
     from privtally.schema import Schema
 
     if from_csv is not None and from_csv.is_dir():
@@ -66,8 +66,7 @@ def init(
     if path.suffix.lower() != ".toml":
         of_data = f", or say --from-csv {path}" if path.suffix.lower() == ".csv" else ""
         raise DocumentError(f"{path}: init writes TOML; give the schema a name that ends in .toml{of_data}")
-    if path.exists() and not force:
-        raise DocumentError(f"{path} is there already and stays as it is; name a new file, or say --force")
+    check_new(path, force=force)
     if not path.parent.is_dir():
         raise DocumentError(f"cannot write {path}: there is no directory {path.parent}; make it first")
     columns = None if from_csv is None else _columns(from_csv, drop or ())
@@ -77,7 +76,7 @@ def init(
     if len(given) < len(question or ()):
         raise SchemaError("--question names the same question twice; every question must have another name")
     skippable = set(map(normal, optional or ()))
-    _check_names(given, skippable, columns, from_csv)
+    _check_names(given, skippable, columns, from_csv, set(map(normal, drop or ())))
     attributes = {
         name: question_text.attribute(name, answers, optional=name in skippable) for name, answers in given.items()
     }
@@ -111,13 +110,19 @@ def _columns(path: Path, drop: Sequence[str]) -> list[str]:
 
 
 def _check_names(
-    given: Mapping[str, str], optional: Iterable[str], columns: Sequence[str] | None, path: Path | None
+    given: Mapping[str, str],
+    optional: Iterable[str],
+    columns: Sequence[str] | None,
+    path: Path | None,
+    dropped: Collection[str],
 ) -> None:
     """Refuse options for questions that are not there."""
     for name in optional:
         if name not in given:
             raise SchemaError(f"--optional '{name}' names no --question; say --question '{name}: …' too")
     for name in given:
+        if name in dropped:
+            raise SchemaError(f"'{name}' is named by --question and by --drop; leave one of them out")
         if columns is not None and name not in columns:
             raise SchemaError(f"{path} has no column '{name}' for --question; its header must name it")
 

@@ -50,7 +50,7 @@ def _about_value(mistake: Any, command: str) -> str:
         return f"{command} needs {value}; {command} --help says what that is"
     source = mistake.ctx.get_parameter_source(own.name)
     if source is not None and source.name == "ENVIRONMENT":
-        option = own.envvar
+        option += f" (from {own.envvar})"
     if named := re.search(r"'(.*)' is not one of (.*)", mistake.message):
         return not_among(option, named[1], re.findall(r"'([^']*)'", named[2]))
     kind = next((kind for word, kind in _KINDS.items() if f"valid {word}" in mistake.message), "of another kind")

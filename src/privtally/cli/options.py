@@ -84,7 +84,13 @@ EpsilonOption = Annotated[
 ]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
 MechanismOption = Annotated[
-    MechanismName, Option("--mechanism", "-m", metavar="NAME", help=f"How answers become private: {_or(MECHANISMS)}.")
+    MechanismName,
+    Option(
+        "--mechanism",
+        "-m",
+        metavar="NAME",
+        help=f"The mechanism, which is how answers become private: {_or(MECHANISMS)}.",
+    ),
 ]
 ChoiceOption = Annotated[
     MechanismChoice,
@@ -92,7 +98,7 @@ ChoiceOption = Annotated[
         "--mechanism",
         "-m",
         metavar="NAME",
-        help=f"How answers become private: auto (what advise recommends), {_or(MECHANISMS)}.",
+        help=f"The mechanism, which is how answers become private: auto (what advise recommends), {_or(MECHANISMS)}.",
     ),
 ]
 MethodOption = Annotated[
@@ -115,7 +121,7 @@ PivotsOption = Annotated[
     Option(
         rich_help_panel=FINER,
         metavar="N",
-        help="How many questions a report answers, 1 to 3; they share the budget (not with spl, corr-rr).",
+        help="How many questions a report answers (its pivots), 1 to 3; they share the budget (not with spl, corr-rr).",
     ),
 ]
 CoarsenFlag = Annotated[
@@ -133,7 +139,7 @@ RuleOption = Annotated[
         rich_help_panel=FINER, metavar="NAME", help=f"How corr-rr chooses how often answers go together: {_or(RULES)}."
     ),
 ]
-_GUESS = "How often somebody who sees a report may guess which question was really used"
+_GUESS = "How often somebody who sees a report may guess which question was really used (its pivot)"
 GuessOption = Annotated[
     float, Option(rich_help_panel=FINER, metavar="SHARE", help=f"{_GUESS}; 1 lets everybody know it.")
 ]
@@ -157,8 +163,16 @@ PhaseOption = Annotated[
 SeedOption = Annotated[int, Option(metavar="N", help="The same seed gives the same numbers.")]
 ShareOption = Annotated[
     float,
+    Option(rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first phase."),
+]
+ForceFlag = Annotated[bool, Option("--force", help="Replace the file if it is there already.")]
+ShareOrAutoOption = Annotated[
+    float,
     Option(
-        rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first phase (Phase I)."
+        rich_help_panel=FINER,
+        metavar="SHARE",
+        help="The share of people who are asked in the first phase.",
+        show_default="0.1; auto chooses",
     ),
 ]
 PlotOption = Annotated[Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.")]
