@@ -51,14 +51,14 @@ def test_the_largest_domain_is_allowed() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"attributes": []}', "at least one attribute"),
+        ('{"attributes": []}', "at least one question"),
         (
             '{"attributes": [{"name": "a", "labels": ["x", "y"]}, {"name": "a", "labels": ["x", "y"]}]}',
             "declared twice",
         ),
         ('{"attributes": [{"name": "a", "labels": ["x", "y"], "note": 1}]}', "unknown field `note`"),
         ('{"attributes": [{"name": "a", "labels": ["x", 2]}]}', "Expected `str`, got `int`"),
-        ('{"attributes": [{"name": "a"}]}', "labels"),
+        ('{"attributes": [{"name": "a"}]}', "answers"),
         ("{", "not well-formed"),
         ("[" * 100_000, "not well-formed"),
         ('{"attributes": ' + "1" * 5_000 + "}", "integer"),

@@ -173,7 +173,7 @@ def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
 
 def check_new(output: Path, *, force: bool) -> None:
     """Refuse to replace what cannot be made again, unless that is forced."""
-    if output.exists() and not is_stream(output) and not force:
+    if output.is_file() and not is_stream(output) and not force:
         raise DocumentError(f"{output} is there already and stays as it is; name a new file, or say --force")
 
 

@@ -262,6 +262,7 @@ def test_options_without_effect(
         assert option in refused(program, *learn, *words)
         program(*learn)
     if mechanism == "cond-rr":
+        Path("p.json").unlink()
         assert "--people" in refused(program, *learn, "--people", 100)
 
 
