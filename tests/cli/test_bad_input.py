@@ -314,9 +314,9 @@ def test_the_same_mistake_is_said_alike(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("rnu",), "privtally has no command rnu; did you mean run?"),
-        (("zzz",), "privtally has no command zzz; privtally --help lists all"),
-        (("campaign", "creat"), "privtally campaign has no command creat; did you mean create?"),
+        (("rnu",), "privtally: there is no command rnu; did you mean run?"),
+        (("zzz",), "privtally: there is no command zzz; privtally --help lists all"),
+        (("campaign", "creat"), "there is no command campaign creat; did you mean create?"),
         (("run", "data.csv", "-m", "smpp"), "cond-rr, got 'smpp'; did you mean smp?"),
         (("run", "data.csv", "-m", "zzz"), "--mechanism must be one of auto, spl,"),
         (("estimate", "--phase", "a", "b", "--method", "poled"), "got 'poled'; did you mean pooled?"),
@@ -324,8 +324,8 @@ def test_the_same_mistake_is_said_alike(
         (("compare", "data.csv", "--methods", "poled"), "got 'poled'; did you mean pooled?"),
         (("advise", "schema.toml", "--people", "1.5"), "--people must be a whole number, got '1.5'"),
         (("serve", "--port", "abc"), "--port must be a whole number, got 'abc'"),
-        (("design", "schema.toml"), "privtally design needs --epsilon NUMBER"),
-        (("run",), "privtally run needs DATA"),
+        (("design", "schema.toml"), "privtally: design needs --epsilon NUMBER"),
+        (("run",), "privtally: run needs DATA"),
         (("advise", "schema.toml", "--all", "--json"), "--all has no effect with --json"),
         (("compare", "data.csv", "--all", "--json"), "--all has no effect with --json"),
         (("run", "data.csv", "more"), "unexpected extra argument"),

@@ -54,6 +54,7 @@ Ask many questions, learn the totals, never the answers. Start with:
   privtally demo                       see it work on simulated people
   privtally init --from-csv DATA.csv   write down the questions of your data
   privtally run DATA.csv               make answers private, estimate totals
+  privtally serve                      ask people in a browser
 
 privtally --help lists all commands; privtally COMMAND --help explains it."""
 

@@ -125,7 +125,8 @@ def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
         err.print("There are no campaigns yet; privtally campaign create starts one.")
     for own in found:
         reports = sum(phase.reports for phase in own.phases)
-        out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {reports:>9,} reports  {own.title}")
+        counted = f"{reports:>9,} {'report ' if reports == 1 else 'reports'}"
+        out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {counted}  {own.title}")
 
 
 @app.command(cls=Command)

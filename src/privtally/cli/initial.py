@@ -210,7 +210,8 @@ def _say_next(path: Path, data: Path | None) -> None:
     )
     shown = quote(str(path))
     if data is None:
-        out.print(f"Next: privtally advise {shown}, or with answers at hand privtally run DATA.csv --schema {shown}")
+        out.print(f"Next: privtally advise {shown} says how to ask, privtally campaign create {shown} starts a survey,")
+        out.print(f"and privtally run DATA.csv --schema {shown} is for answers at hand.")
     else:
         schema = "" if path == data.with_suffix(".toml") else f" --schema {shown}"
         out.print(f"Next: privtally run {quote(str(data))}{schema}")

@@ -28,15 +28,15 @@ def not_among(option: str, word: str, known: Sequence[str]) -> str:
 def sentence(mistake: Any) -> str:
     """What is wrong with the words that were typed."""
     command = mistake.ctx.command_path if mistake.ctx else "privtally"
-    listed = f"{command} --help lists all"
+    listed, name = f"{command} --help lists all", command.removeprefix("privtally").strip()
     if isinstance(mistake, typer.BadParameter):
         return _about_value(mistake, command)
     if hasattr(mistake, "possibilities"):
         option = mistake.option_name
-        return f"{command} has no option {option}; {meant(option, mistake.possibilities or (), listed)}"
+        return f"{name or command} has no option {option}; {meant(option, mistake.possibilities or (), listed)}"
     if unknown := re.match(r"No such command '([^']*)'", mistake.message):
         known = mistake.ctx.command.list_commands(mistake.ctx)
-        return f"{command} has no command {unknown[1]}; {meant(unknown[1], known, listed)}"
+        return f"there is no command {f'{name} {unknown[1]}'.strip()}; {meant(unknown[1], known, listed)}"
     said = mistake.message.rstrip(".")
     return f"{said[0].lower()}{said[1:]}; {command} --help says what it takes"
 
@@ -47,7 +47,7 @@ def _about_value(mistake: Any, command: str) -> str:
     option = own.opts[0] if own.param_type_name == "option" else own.metavar
     value = f"{own.opts[0]} {own.metavar}" if own.param_type_name == "option" else own.metavar
     if not mistake.message:
-        return f"{command} needs {value}; {command} --help says what that is"
+        return f"{command.removeprefix('privtally ')} needs {value}; {command} --help says what that is"
     source = mistake.ctx.get_parameter_source(own.name)
     if source is not None and source.name == "ENVIRONMENT":
         option += f" (from {own.envvar})"
