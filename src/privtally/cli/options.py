@@ -78,7 +78,7 @@ EpsilonOption = Annotated[
         "--epsilon",
         "-e",
         metavar="NUMBER",
-        help="The privacy budget of each participant, 0.000001 to 32.",
+        help="The privacy budget of each participant, 0.000001 to 32: a smaller one is more private and less exact.",
         callback=_budget,
     ),
 ]
