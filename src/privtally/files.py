@@ -146,7 +146,7 @@ def replacing(path: Path) -> Iterator[Path]:
     except RuntimeError:
         raise DocumentError(f"cannot write {path}: its links lead in a circle") from None
     if target.exists() and not target.is_file():
-        raise DocumentError(f"cannot write {path}: it is a directory or a device")
+        raise DocumentError(f"cannot write {path}: it is a directory or a device; give the output another name")
     draft = draft_of(target)
     try:
         draft.touch(0o600 if target.exists() else 0o666, exist_ok=False)
