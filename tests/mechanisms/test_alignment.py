@@ -139,5 +139,5 @@ def test_a_fill_that_does_not_fit_is_refused(fill: Callable[[], AlignedFill]) ->
 
 def test_a_pivot_whose_codes_are_no_labels_fills_evenly() -> None:
     fill = AlignedFill((AlignedPair((0, 1), ((0, 0, 1, 1), (0, 1, 1)), (0.5, 0.5)),))
-    with pytest.raises(PlanError, match="answers"):
+    with pytest.raises(PlanError, match="labels"):
         plan_with((PartPlan((0, 1), 1, PLANE + LABELS, fill),), (4, 3))
