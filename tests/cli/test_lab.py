@@ -288,16 +288,16 @@ def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> Non
     assert "--runs must be at least 1" in said("-e", "1", "--runs", 0)
     assert "--people must be at least 1" in said("-e", "1", "--people", 0)
     assert "--people must be at least 1" in said("-e", "1", "--people", 10**20)
-    assert "epsilon must be a finite number above 0" in said("-e", "1,-2")
+    assert "--epsilon must be a number from 0.000001 to 32" in said("-e", "1,-2")
     assert "numbers separated by commas" in said("-e", "1;2")
-    assert "--mechanisms knows spl" in said("-e", "1", "--mechanisms", "spl,magic")
-    assert "--methods knows pooled" in said("-e", "1", "--methods", "guess")
+    assert "--mechanisms must be one of spl" in said("-e", "1", "--mechanisms", "spl,magic")
+    assert "--methods must be one of pooled" in said("-e", "1", "--methods", "guess")
     assert "too few for two phases" in said("-e", "1", "--people", 1, "--mechanisms", "corr-rr")
     assert "phase1_share) must be" in said("-e", "1", "--phase1-share", "nan", "--mechanisms", "rs-rfd")
     assert "there is no directory" in said("-e", "1", "--plot", "nowhere/x.png")
     Path("bad.csv").write_text(f"sleeps badly,smokes,drinks\nnever,never,{SECRET}\n")
     sentence = refused(program, "compare", "bad.csv", "-s", schema, "-e", "1")
-    assert "line 2: attribute 'drinks'" in sentence
+    assert "line 2: question 'drinks'" in sentence
 
 
 def test_rules_that_do_not_fit_the_questions_are_left_out(program: Program) -> None:

@@ -20,7 +20,7 @@ def two_rounds(program: Program, schema: Path, tmp_path: Path) -> list[str]:
             assert (said["phase"], said["round"]) == (3, 2)
         elif phase > 1:
             program("learn", *phases, "-o", f"plan-{phase}.json")
-        program("privatise", "people.csv", "--plan", f"plan-{phase}.json", "-o", "reports.ndjson")
+        program("privatise", "people.csv", "--plan", f"plan-{phase}.json", "-o", "reports.ndjson", "--force")
         program("tally", "reports.ndjson", "--plan", f"plan-{phase}.json", "-o", f"counts-{phase}.json")
         phases += ["--phase", f"plan-{phase}.json", f"counts-{phase}.json"]
     return phases

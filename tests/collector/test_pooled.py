@@ -98,7 +98,7 @@ def test_an_attribute_with_very_many_labels_takes_no_matrix(mechanism: str) -> N
     codes = np.random.default_rng(1).integers(0, plan.schema.sizes, (500, 2)).astype(np.uint16)
     result = estimate([(plan, count(plan, codes))])
     assert sum(result.attributes["q0"].frequencies) == pytest.approx(1)
-    assert "labels in all" in result.notes[0]
+    assert "answers in all" in result.notes[0]
 
 
 def test_the_estimator_is_given_plans_and_counts_and_nothing_else() -> None:

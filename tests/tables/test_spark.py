@@ -159,7 +159,7 @@ def test_answers_come_from_a_frame_of_spark(session: Any) -> None:
 
 def test_a_bad_answer_is_not_quoted(session: Any) -> None:
     frame = session.createDataFrame([("zzz-secret", 5)], ["a.b", "c"])
-    with pytest.raises(RecordError, match=r"row 1: attribute 'a\.b'") as fault, open_data(frame, SCHEMA) as answers:
+    with pytest.raises(RecordError, match=r"row 1: question 'a\.b'") as fault, open_data(frame, SCHEMA) as answers:
         answers.read_all()
     assert "secret" not in str(fault.value)
 

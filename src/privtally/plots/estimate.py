@@ -112,11 +112,11 @@ def draw(
 
 
 def headline(estimate: Estimate | TopEstimate) -> str:
-    """Where an estimate came from, in one line."""
+    """What an estimate is and where it came from, in one line."""
     source = estimate.provenance
     reports = sum(phase.reports for phase in source.phases)
-    how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g} each, method {estimate.method}"
-    return f"{reports:,} private reports, {how}"
+    how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g}, method {estimate.method}"
+    return f"Totals estimated from {reports:,} private reports ({how})"
 
 
 def most_frequent(frequencies: Sequence[float], most: int = MOST_LABELS) -> list[int]:

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from privtally.errors import DocumentError, RecordError
-from privtally.files import Advance, silently
+from privtally.files import Advance, missing, silently
 from privtally.schema import Records, Schema
 from privtally.tables import csv_engine, database, zstd
 from privtally.tables.answers import Answers
@@ -164,7 +164,9 @@ def open_answers(
 
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:
     if not path.exists():
-        return DocumentError(f"cannot read {path}: there is no such file")
+        return DocumentError(missing(path))
+    if in_line := csv_engine.fault_in_line(fault):
+        return DocumentError(f"{path}, {in_line}")
     kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
     packed = "" if known.packing == "none" else f" compressed by {known.packing}"
     if isinstance(fault, duckdb.OutOfMemoryException):

@@ -11,6 +11,7 @@ import duckdb
 
 from privtally.documents.plan import Plan
 from privtally.errors import DocumentError, ReportError
+from privtally.files import missing
 from privtally.tables import arrow, csv_engine, zstd
 from privtally.tables.database import text
 from privtally.tables.faults import quoted
@@ -171,5 +172,6 @@ def _copied(path: Path) -> Iterator[Path]:
 
 
 def _unreadable(path: Path, kind: str) -> DocumentError:
-    there = "it may be cut short or of another kind" if path.exists() else "there is no such file"
-    return DocumentError(f"{path} cannot be read as {kind}; {there}")
+    if not path.exists():
+        return DocumentError(missing(path))
+    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")

@@ -90,7 +90,7 @@ def check_readable(sizes: Sequence[int], pivots: int) -> None:
     """Refuse attributes for which the matrices of several hidden pivots would be too large."""
     if not readable(sizes, pivots):
         raise EstimateError(
-            f"{pivots} questions a report (pivots) with {', '.join(map(str, sizes))} labels cannot be read: "
+            f"{pivots} questions a report (pivots) with {', '.join(map(str, sizes))} answers cannot be read: "
             "there are too many different reports; use smaller groups, one question a report, or smp"
         )
 
