@@ -10,6 +10,7 @@ from tools.site.docstrings import as_restructured_text
 from tools.site.http import http_page
 from tools.site.links import SHOWN, with_links_of_the_site
 from tools.site.names import names_page
+from tools.site.narrow import for_narrow_screens
 
 GENERATED = {
     "reference/http-api": http_page,
@@ -23,6 +24,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("source-read", _complete)
     app.connect("autodoc-process-docstring", _translate)
+    app.connect("html-page-context", _narrow)
     return {"parallel_read_safe": True}
 
 
@@ -37,3 +39,8 @@ def _complete(_app: Sphinx, page: str, source: list[str]) -> None:
 
 def _translate(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     lines[:] = as_restructured_text(lines)
+
+
+def _narrow(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _document: Any) -> None:
+    if "body" in context:
+        context["body"] = for_narrow_screens(context["body"])

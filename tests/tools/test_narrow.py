@@ -1,0 +1,43 @@
+"""Pages that are read on a phone."""
+
+from tools.site.narrow import LONG, WIDE, for_narrow_screens
+
+SPACE = '<span class="w"> </span>'
+
+
+def shell(text: str) -> str:
+    return f'<div class="highlight-console notranslate"><pre><span></span>{text}\n</pre></div>'
+
+
+def kept(word: str) -> str:
+    return f'<span class="word">{word}</span>'
+
+
+def test_commands_are_not_broken_at_hyphens() -> None:
+    plan = 'plan-<span class="m">2</span>.json'
+    page = for_narrow_screens(shell(f"privtally{SPACE}learn{SPACE}--phase{SPACE}{plan}"))
+    assert page == shell(f"privtally{SPACE}learn{SPACE}{kept('--phase')}{SPACE}{kept(plan)}")
+
+
+def test_what_a_command_prints_wraps_between_words() -> None:
+    page = for_narrow_screens(shell('<span class="go">Run corr-rr with 5 %</span>'))
+    assert page == shell(f'<span class="go">Run {kept("corr-rr")} with 5 %</span>')
+
+
+def test_other_code_is_left_alone() -> None:
+    code = '<div class="highlight-python notranslate"><pre>a-b</pre></div>'
+    assert for_narrow_screens(code) == code
+
+
+def test_names_that_are_wider_than_a_line_may_be_broken() -> None:
+    names = {size: for_narrow_screens(f'<span class="pre">{"&lt;" * size}</span>') for size in (WIDE, LONG, LONG + 1)}
+    assert [name.partition(">")[0] for name in names.values()] == [
+        '<span class="pre"',
+        '<span class="pre wide"',
+        '<span class="pre long"',
+    ]
+
+
+def test_a_picture_leads_to_itself_in_full_size() -> None:
+    picture = '<img alt="a" src="../_images/demo.png" />'
+    assert for_narrow_screens(picture) == f'<a class="picture" href="../_images/demo.png">{picture}</a>'
