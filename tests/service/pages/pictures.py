@@ -74,7 +74,7 @@ def take_all(service: Running, folder: Path) -> None:
         whole = {"x": 0, "y": 0, "width": WIDE["width"], "height": box["y"] + box["height"] + 8}
         take(page, "dashboard", clip=whole, full_page=True)
         take(page, "second", full_page=True)
-        page.locator("#refresh").click()
+        page.get_by_role("link", name="Open another round").click()
         take(page.locator("main"), "refresh")
         page.get_by_role("button", name="Open").click()
         expect(page.locator("#people")).to_have_text("0")
