@@ -1,5 +1,7 @@
 """Pages that are read on a phone."""
 
+import re
+
 from tools.site.narrow import LONG, WIDE, for_narrow_screens
 
 SPACE = '<span class="w"> </span>'
@@ -41,3 +43,9 @@ def test_names_that_are_wider_than_a_line_may_be_broken() -> None:
 def test_a_picture_leads_to_itself_in_full_size() -> None:
     picture = '<img alt="a" src="../_images/demo.png" />'
     assert for_narrow_screens(picture) == f'<a class="picture" href="../_images/demo.png">{picture}</a>'
+
+
+def test_pages_of_the_service_are_shown_as_phones_have_them() -> None:
+    page = for_narrow_screens('<img alt="a" src="../_images/pages-first.png" />')
+    assert re.findall(r'srcset="([^"]*)"', page) == ["../_images/pages-first-phone.png"]
+    assert page.count("<img") == 1

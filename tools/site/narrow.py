@@ -1,10 +1,18 @@
-"""The HTML of a page, made readable on a phone: commands wrap between words, and pictures open in full size."""
+"""The HTML of a page, made readable on a phone.
+
+Commands wrap between words. A picture opens in full size, and `NAME-phone.png` takes its place where there is one.
+"""
 
 import re
 from html import unescape
+from pathlib import PurePosixPath
+
+from tools import ROOT
 
 LONG, WIDE = 34, 16
 """A name in code of more characters may be wider than a phone's line, or than a column of a table there."""
+
+PHONE_PICTURES = sorted((ROOT / "docs" / "images").glob("*-phone.png"))
 
 _COMMANDS = re.compile(r'<div class="highlight-(?:console|sh)\b.*?</pre>', flags=re.DOTALL)
 _WORD = re.compile(r'<span class="w"> *</span>|(?:[^\s<>]|<span class="\w+">[^\s<>]+</span>)+')
@@ -17,7 +25,7 @@ def for_narrow_screens(body: str) -> str:
     """The same page; what it says does not change, nor what a reader copies from it."""
     body = _COMMANDS.sub(_command, body)
     body = _NAME.sub(_name, body)
-    return _PICTURE.sub(r'<a class="picture" href="\1">\g<0></a>', body)
+    return _PICTURE.sub(_picture, body)
 
 
 def _command(found: re.Match[str]) -> str:
@@ -34,3 +42,11 @@ def _name(found: re.Match[str]) -> str:
     size = len(unescape(found[1]))
     kind = " long" if size > LONG else " wide" if size > WIDE else ""
     return f'<span class="pre{kind}">{found[1]}</span>'
+
+
+def _picture(found: re.Match[str]) -> str:
+    path = PurePosixPath(found[1])
+    shown, on_phones = found[0], path.with_name(f"{path.stem}-phone.png")
+    if on_phones.name in {own.name for own in PHONE_PICTURES}:
+        shown = f'<picture><source media="(max-width: 46em)" srcset="{on_phones}">{shown}</picture>'
+    return f'<a class="picture" href="{path}">{shown}</a>'
