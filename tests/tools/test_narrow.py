@@ -22,8 +22,9 @@ def test_commands_are_not_broken_at_hyphens() -> None:
 
 
 def test_what_a_command_prints_wraps_between_words() -> None:
+    whole = '<span class="whole">corr-rr</span>'
     page = for_narrow_screens(shell('<span class="go">Run corr-rr with 5 %</span>'))
-    assert page == shell(f'<span class="go">Run {kept("corr-rr")} with 5 %</span>')
+    assert page == shell(f'<span class="go">Run {kept(whole)} with 5 %</span>')
 
 
 def test_other_code_is_left_alone() -> None:
@@ -38,6 +39,17 @@ def test_names_that_are_wider_than_a_line_may_be_broken() -> None:
         '<span class="pre wide"',
         '<span class="pre long"',
     ]
+
+
+def test_paths_may_be_broken_between_their_parts() -> None:
+    page = for_narrow_screens('<span class="pre">service/test_crashes.py</span>')
+    assert page == '<span class="pre wide">service/<wbr>test_<wbr>crashes.py</span>'
+
+
+def test_names_and_numbers_with_a_hyphen_stay_whole() -> None:
+    page = for_narrow_screens('<p title="corr-rr">corr-rr, rs-rfd: 6.1e-05, not-corr-rr</p>')
+    whole = [f'<span class="whole">{text}</span>' for text in ("corr-rr", "rs-rfd", "6.1e-05")]
+    assert page == '<p title="corr-rr">{}, {}: {}, not-corr-rr</p>'.format(*whole)
 
 
 def test_a_picture_leads_to_itself_in_full_size() -> None:

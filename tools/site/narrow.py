@@ -1,6 +1,7 @@
 """The HTML of a page, made readable on a phone.
 
-Commands wrap between words. A picture opens in full size, and `NAME-phone.png` takes its place where there is one.
+Commands wrap between words. Names such as corr-rr are not broken, and paths only after a slash or an underscore.
+A picture opens in full size, and `NAME-phone.png` takes its place where there is one.
 """
 
 import re
@@ -18,6 +19,8 @@ _COMMANDS = re.compile(r'<div class="highlight-(?:console|sh)\b.*?</pre>', flags
 _WORD = re.compile(r'<span class="w"> *</span>|(?:[^\s<>]|<span class="\w+">[^\s<>]+</span>)+')
 _TAG = re.compile("<[^>]*>")
 _NAME = re.compile(r'<span class="pre">([^<]*)</span>')
+_WHOLE = re.compile(r"(?<![\w-])(?:corr-rr|cond-rr|rs-r?fd|\d[\d.]*e-\d+)(?![\w-])(?![^<>]*>)", flags=re.IGNORECASE)
+_BREAK = re.compile(r"(?<=[/_])(?=[^/_])")
 _PICTURE = re.compile(r'<img [^>]*src="([^"]*)"[^>]*>')
 
 
@@ -25,6 +28,7 @@ def for_narrow_screens(body: str) -> str:
     """The same page; what it says does not change, nor what a reader copies from it."""
     body = _COMMANDS.sub(_command, body)
     body = _NAME.sub(_name, body)
+    body = _WHOLE.sub(r'<span class="whole">\g<0></span>', body)
     return _PICTURE.sub(_picture, body)
 
 
@@ -41,7 +45,8 @@ def _word(found: re.Match[str]) -> str:
 def _name(found: re.Match[str]) -> str:
     size = len(unescape(found[1]))
     kind = " long" if size > LONG else " wide" if size > WIDE else ""
-    return f'<span class="pre{kind}">{found[1]}</span>'
+    text = _BREAK.sub("<wbr>", found[1]) if kind else found[1]
+    return f'<span class="pre{kind}">{text}</span>'
 
 
 def _picture(found: re.Match[str]) -> str:
