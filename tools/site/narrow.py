@@ -1,6 +1,6 @@
 """The HTML of a page, made readable on a phone.
 
-Commands wrap between words. Names such as corr-rr are not broken, and paths only after a slash or an underscore.
+Commands wrap between words. Names such as corr-rr and --top are not broken, paths only after a slash or an underscore.
 A picture opens in full size, and `NAME-phone.png` takes its place where there is one.
 """
 
@@ -19,7 +19,9 @@ _COMMANDS = re.compile(r'<div class="highlight-(?:console|sh)\b.*?</pre>', flags
 _WORD = re.compile(r'<span class="w"> *</span>|(?:[^\s<>]|<span class="\w+">[^\s<>]+</span>)+')
 _TAG = re.compile("<[^>]*>")
 _NAME = re.compile(r'<span class="pre">([^<]*)</span>')
-_WHOLE = re.compile(r"(?<![\w-])(?:corr-rr|cond-rr|rs-r?fd|\d[\d.]*e-\d+)(?![\w-])(?![^<>]*>)", flags=re.IGNORECASE)
+_WHOLE = re.compile(
+    r"(?<![\w-])(?:--[a-z][a-z0-9-]*|corr-rr|cond-rr|rs-r?fd|\d[\d.]*e-\d+)(?![\w-])(?![^<>]*>)", flags=re.IGNORECASE
+)
 _BREAK = re.compile(r"(?<=[/_])(?=[^/_])")
 _PICTURE = re.compile(r'<img [^>]*src="([^"]*)"[^>]*>')
 
