@@ -26,6 +26,12 @@ def test_all_languages_say_the_same_with_the_same_values(language: str) -> None:
     assert {key for key in first if holes(first[key]) != holes(other[key])} == set()
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_key_is_written_twice(language: str) -> None:
+    keys = re.findall(r'^  "([^"]+)":', (ROOM / "texts" / f"{language}.json").read_text(), flags=re.MULTILINE)
+    assert sorted(keys) == sorted(words_in(language).texts)
+
+
 def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
     files = [*ROOM.glob("*.py"), *ROOM.glob("templates/*.html")]
     text = "\n".join(file.read_text() for file in files)
