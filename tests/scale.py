@@ -1,4 +1,4 @@
-"""How often the tests of reliability do what they do: a little in `make test`, in full in `make reliability`."""
+"""How much tests do: a little in `make test`; more repetitions and cases where PRIVTALLY_RELIABILITY is set."""
 
 import os
 from typing import TypeVar
