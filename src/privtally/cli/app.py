@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 import warnings
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -105,6 +106,12 @@ def _sentence(message: Warning | str, *_: Any, **__: Any) -> str:
     return f"privtally: {message}\n"
 
 
+@cache
+def _program() -> Any:
+    """The program, put together once in a process however often it runs."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
@@ -114,7 +121,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app(prog_name="privtally")
+        _program()(prog_name="privtally")
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
         sys.exit(2)
