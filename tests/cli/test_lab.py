@@ -186,8 +186,9 @@ def test_compare_asks_as_many_people_as_wanted(program: Program, schema: Path, d
 def test_a_table_with_too_many_records_is_simulated_user_by_user(
     program: Program, schema: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both ways have the same law, in one phase and in two: their errors agree within six standard errors (refused once
-    in 5e8). That every sampler follows its law is tested where the samplers are.
+    """Both ways have the same law, in one phase and in two: their errors agree within six standard errors (refused less
+    than once in a million, by Student's t of the fewest runs). That every sampler follows its law is tested where the
+    samplers are.
     """
     asked = ("compare", data, "-s", schema, "-e", "2", "--mechanisms", "smp,rs-rfd", "--methods", "paper")
     words = (*asked, "--runs", scaled(50, 150), "--workers", 1, "--json")
