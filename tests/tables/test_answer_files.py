@@ -20,6 +20,7 @@ from privtally.tables import answer_files
 from privtally.tables.answer_files import open_answers
 from privtally.tables.csv_table import open_table
 from privtally.tables.database import text
+from tests.scale import scaled
 
 SECRET = "zzz-my-secret-answer"
 CAFE = Schema.of({"smokes": ["no", "yes"], "café": ["jamais", "très"]})
@@ -258,7 +259,7 @@ ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n", " \n", ""])
     st.sampled_from(["smokes,café", "café,smokes", "smokes,note,café", '"smokes",café']),
     st.sampled_from(["\n", "\r\n"]),
 )
-@settings(max_examples=100)
+@settings(max_examples=scaled(40, 100))
 def test_the_engine_and_the_careful_reader_agree(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[list[str], str]], header: str, end: str
 ) -> None:

@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 import warnings
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -107,6 +108,12 @@ def _sentence(message: Warning | str, *_: Any, **__: Any) -> str:
     return f"privtally: {message}\n"
 
 
+@cache
+def _program() -> Any:
+    """The program, put together once in a process however often it runs."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
@@ -117,7 +124,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         # Without typer's own frames around mistakes, which are said as every refusal is.
-        sys.exit(app(prog_name="privtally", standalone_mode=False))
+        sys.exit(_program()(prog_name="privtally", standalone_mode=False))
     except UsageError as mistake:
         if mistake.message or isinstance(mistake, typer.BadParameter):  # else the help was printed
             sys.stderr.write(f"privtally: {sentence(mistake)}\n")

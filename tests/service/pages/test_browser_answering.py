@@ -10,6 +10,7 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
+from tests.scale import scaled
 from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
 from tests.service.site import ALIGNED, reports_to
 
@@ -183,7 +184,7 @@ def test_an_aligned_later_phase_is_answered(service: Running) -> None:
     assert site.counters(campaign) == [200, 1]
 
 
-@pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr"])
+@pytest.mark.parametrize("mechanism", scaled(["cond-rr"], ["corr-rr", "cond-rr"]))
 def test_a_later_phase_is_answered_by_the_same_link_and_by_others(service: Running, mechanism: str) -> None:
     site, campaign = service.site, service.survey(mechanism=mechanism)
     with service.window() as early, service.window() as late:
