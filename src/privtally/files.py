@@ -138,8 +138,11 @@ def standard_descriptor(path: Path) -> int | None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """An empty draft beside the plain file that a path leads to, there already or not, whose place it takes."""
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """An empty draft beside the plain file that a path leads to, there already or not, whose place it takes.
+
+    A new file has this mode, less what the process masks.
+    """
     check_name(path)
     try:
         target = path.resolve()
@@ -149,7 +152,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise DocumentError(f"cannot write {path}: it is a directory or a device; give the output another name")
     draft = draft_of(target)
     try:
-        draft.touch(0o600 if target.exists() else 0o666, exist_ok=False)
+        draft.touch(0o600 if target.exists() else mode, exist_ok=False)
         yield draft
         with suppress(FileNotFoundError):
             draft.chmod(stat.S_IMODE(target.stat().st_mode))

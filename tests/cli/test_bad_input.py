@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -223,6 +225,14 @@ def test_phase1_share(program: Program, schema: Path, data: Path, share: str, me
 )
 def test_usage_errors_exit_with_2_as_well(program: Program, schema: Path, words: tuple[str, ...]) -> None:
     assert program(*words, code=2).err
+
+
+def test_what_the_system_refuses_is_one_sentence(program: Program) -> None:
+    assert "too long" in refused(program, "run", f"{'x' * 300}.csv", "-e", "1")
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "privtally", "show", "--help"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "privtally: cannot use standard output: No space left on device\n")
 
 
 def test_a_defect_never_prints_what_went_wrong_in_the_data(

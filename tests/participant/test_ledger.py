@@ -78,6 +78,7 @@ def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
     (kept,) = entry["reports"]
     assert kept["codes"] == list(report.codes)
     assert set(kept) == {"format", "plan", "id", "codes"}
+    assert ledger.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"format": "privtally.ledger/1"}', '{"format": "x", "answered": {}}'])

@@ -18,7 +18,7 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import DocumentError, LedgerError
 from privtally.exact import wire
-from privtally.files import MOST_BYTES, is_stream, naming, open_binary, unwritable, write_bytes
+from privtally.files import MOST_BYTES, is_stream, naming, open_binary, replacing, unwritable
 
 
 class SameSurveyWarning(UserWarning):
@@ -145,7 +145,11 @@ def _read(path: Path) -> dict[str, _Entry]:
 
 def _write(path: Path, answered: dict[str, _Entry]) -> None:
     ledger = _Ledger(answered, wire.digest(msgspec.to_builtins(answered)))
-    write_bytes(path, msgspec.json.format(msgspec.json.encode(ledger), indent=1) + b"\n")
+    try:
+        with replacing(path, 0o600) as draft:  # which surveys somebody answered is nobody else's business
+            draft.write_bytes(msgspec.json.format(msgspec.json.encode(ledger), indent=1) + b"\n")
+    except OSError as fault:
+        raise DocumentError(unwritable(path, fault)) from None
     if os.name == "posix":  # where a name is on disk only once its directory is
         directory = os.open(path.resolve().parent, os.O_RDONLY)
         try:

@@ -21,10 +21,10 @@ import narwhals as nw
 from privtally.collector.tally import count_times, nothing
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
+from privtally.errors import DocumentError
 from privtally.tables import arrow, database
 from privtally.tables.report_input import DuckReports
 from privtally.tables.tallying import SOUND, WRONG_PLAN, Packing, by_id, judged
-from privtally.tables.temporary import temporary_room
 
 
 @dataclass
@@ -57,8 +57,7 @@ class Journal:
             self._compare(packing)
             self._count(seen)
             path = directory / f"{run:06d}-{number:06d}.parquet"
-            with temporary_room():
-                self._write(packing, path)
+            self._write(packing, path)
             self.added.append(path)
 
     def counts(self) -> Counts:
@@ -113,7 +112,7 @@ class Journal:
         try:
             self.connection.execute(f"COPY ({query}) TO {database.text(path)} (FORMAT parquet, COMPRESSION zstd)")
         except duckdb.IOException:
-            raise OSError(28, f"no room for {path}, or it may not be written") from None
+            raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
 
     @staticmethod
     def _source(paths: Sequence[Path]) -> str:
