@@ -18,6 +18,7 @@ _SECONDS, _SECONDS_TO_REWRITE = 30, 3_600
 _LOCK = 0x70726976  # any number that other programs on the database are unlikely to lock
 _REWRITTEN = {"reports": "plan, id", "tokens": "campaign, hash", "uncounted": "plan, codes"}
 """The tables whose rows arrive one by one, with their keys."""
+_AMONG = "(campaign, hash) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))"
 _PASSING = (
     OSError,
     TimeoutError,
@@ -53,15 +54,15 @@ class PostgresqlSession:
         )
         return {(plan, own): codes for plan, own, codes in rows}
 
-    async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
-        wanted = "SELECT * FROM unnest($1::bigint[], $2::bytea[])"
-        locked = f"SELECT 1 FROM tokens WHERE (campaign, hash) IN ({wanted}) ORDER BY campaign, hash FOR UPDATE"  # noqa: S608  # own names
-        await self.fetch(locked, *_columns(keys, 2))
+    async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
         rows = await self.fetch(
-            f"UPDATE tokens SET spent = 1 WHERE spent = 0 AND (campaign, hash) IN ({wanted}) RETURNING campaign, hash",  # noqa: S608  # own names
+            f"SELECT campaign, hash, spent FROM tokens WHERE {_AMONG} ORDER BY campaign, hash FOR UPDATE",  # noqa: S608  # own names
             *_columns(keys, 2),
         )
-        return {(campaign, own) for campaign, own in rows}
+        return {(campaign, own): bool(spent) for campaign, own, spent in rows}
+
+    async def spend_tokens(self, keys: Sequence[Key]) -> None:
+        await self.fetch(f"UPDATE tokens SET spent = 1 WHERE {_AMONG}", *_columns(keys, 2))  # noqa: S608  # own names
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
         plans, ids, codes = _columns(reports, 3)

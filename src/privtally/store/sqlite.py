@@ -61,13 +61,12 @@ class SqliteSession:
             known |= {(plan, own): codes for own, codes in found}
         return known
 
-    async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
-        spent = set()
-        for key in keys:
-            self._connection.execute("UPDATE tokens SET spent = 1 WHERE campaign = ? AND hash = ? AND spent = 0", key)
-            if self._connection.changes():
-                spent.add(key)
-        return spent
+    async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
+        sql = "SELECT spent FROM tokens WHERE campaign = ? AND hash = ?"
+        return {key: bool(spent) for key in keys for (spent,) in self._connection.execute(sql, key)}
+
+    async def spend_tokens(self, keys: Sequence[Key]) -> None:
+        self._connection.executemany("UPDATE tokens SET spent = 1 WHERE campaign = ? AND hash = ?", keys)
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
         inserted = 0
