@@ -1,7 +1,6 @@
 """Refusals as RFC 9457 problem documents, each kind with a name that never changes."""
 
 import logging
-import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -18,6 +17,7 @@ from privtally.errors import (
     UnavailableError,
     UnknownCampaignError,
 )
+from privtally.store.defects import log_defect
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 2
@@ -79,7 +79,5 @@ def refuse(_: Request[Any, Any, Any], fault: Exception) -> Response[Any]:
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
             return problem(status, status.phrase.lower().replace(" ", "-"), None, fault.headers)
-    # Its message may quote what somebody sent; the places it passed through do not.
-    places = "".join(traceback.format_tb(fault.__traceback__))
-    _LOG.error("defect", extra={"kind": type(fault).__name__, "places": places})
+    log_defect(fault)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)
