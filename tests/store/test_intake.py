@@ -29,9 +29,11 @@ class Gated:
     def __init__(self, store: Store) -> None:
         self.store, self.gate, self.writes = store, asyncio.Event(), 0
         self.faults: list[Exception] = []
+        self.waiting = False
         self.read = store.read
 
     async def write(self, work: Any) -> Any:
+        self.waiting = True
         await self.gate.wait()
         self.writes += 1
         if self.faults:
@@ -65,8 +67,12 @@ async def test_what_waits_is_stored_together(gated: Gated) -> None:
         waiting = [asyncio.create_task(intake.accept([row])) for row in rows + rows]
         await asyncio.sleep(0)
         assert not any(task.done() for task in waiting)
+        while not gated.waiting:
+            await asyncio.sleep(0)
+        assert intake.waiting == 80
         gated.gate.set()
         outcomes = [(await task)[0] for task in waiting]
+        assert intake.waiting == 0
     assert outcomes == ["accepted"] * 40 + ["repeated"] * 40
     assert gated.writes <= 2
 
@@ -94,6 +100,7 @@ async def test_a_fault_fails_its_group_and_no_other(gated: Gated) -> None:
     async with running(intake):
         with pytest.raises(OSError, match="disk"):
             await intake.accept(rows)
+        assert intake.waiting == 0
         assert await intake.accept(rows) == ["accepted"] * 3
 
 

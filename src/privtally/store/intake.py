@@ -62,8 +62,8 @@ class Intake:
         while size < MOST_IN_GROUP and not self._queue.empty():
             group.append(self._queue.get_nowait())
             size += len(group[-1][0])
-        self.waiting -= size
         await self._store_group(group)
+        self.waiting -= size
 
     async def _count(self) -> None:
         """Count what was stored; where that fails, it can wait, and reports are stored as before."""
