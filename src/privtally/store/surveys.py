@@ -186,6 +186,11 @@ async def change_setting(session: Session, name: str, value: str) -> None:
     )
 
 
+async def end_setting(session: Session, name: str, value: str) -> None:
+    """Remove a setting if it still has this value."""
+    await session.fetch("DELETE FROM settings WHERE name = $1 AND value = $2", name, value)
+
+
 async def _locked(session: Session, campaign: str) -> Survey:
     await session.fetch(f"SELECT 1 FROM campaigns WHERE id = $1{session.for_update}", campaign)  # noqa: S608  # own names
     return await find(session, campaign)
