@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service.tokens import hashed, is_early, issue
+from privtally.service.tokens import first_admin_token, hashed, is_admin, is_early, issue
+from privtally.store import open_store
 from privtally.store.session import Session, Store
 from tests.service.site import Site, receipt, reports_to
 
@@ -91,3 +93,14 @@ def test_the_store_keeps_hashes_only(site: Site) -> None:
     found = asyncio.run(store_of(site).read(kept))
     assert len(found) == 20
     assert hashed(early[0]) in found
+
+
+def test_services_that_start_together_show_one_admin_token(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = await open_store(f"sqlite:///{tmp_path}/new.db")
+        tokens = await asyncio.gather(*(first_admin_token(store) for _ in range(4)))
+        shown = [token for token in tokens if token is not None]
+        assert [await is_admin(store, token) for token in shown] == [True]
+        await store.close()
+
+    asyncio.run(run())

@@ -17,26 +17,28 @@ from privtally.store.session import Session, Store
 from privtally.store.surveys import Survey
 
 MOST_TOKENS = 1_000_000
-_ADMIN = "admin_token"
+ADMIN = "admin_token"
+"""The setting that holds the hash of the administrator's token."""
 _BYTES, _BATCH = 16, 10_000
 
 
 async def new_admin_token(store: Store) -> str:
     """A new administrator's token, to be shown once; the one before is worth nothing from now on."""
     token = secrets.token_urlsafe(32)
-    await store.write(partial(surveys.change_setting, name=_ADMIN, value=hashed(token).hex()))
+    await store.write(partial(surveys.change_setting, name=ADMIN, value=hashed(token).hex()))
     return token
 
 
 async def first_admin_token(store: Store) -> str | None:
     """The administrator's token if the store has none yet."""
-    there = await store.read(partial(surveys.setting, name=_ADMIN))
-    return await new_admin_token(store) if there is None else None
+    token = secrets.token_urlsafe(32)
+    is_new = await store.write(partial(surveys.first_setting, name=ADMIN, value=hashed(token).hex()))
+    return token if is_new else None
 
 
 async def is_admin(store: Store, token: str) -> bool:
     """Whether this is the administrator's token."""
-    expected = await store.read(partial(surveys.setting, name=_ADMIN))
+    expected = await store.read(partial(surveys.setting, name=ADMIN))
     return expected is not None and hmac.compare_digest(hashed(token).hex(), expected)
 
 

@@ -186,6 +186,12 @@ async def change_setting(session: Session, name: str, value: str) -> None:
     )
 
 
+async def first_setting(session: Session, name: str, value: str) -> bool:
+    """Set a setting unless it is there already; whether it was set."""
+    sql = "INSERT INTO settings VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name"
+    return bool(await session.fetch(sql, name, value))
+
+
 async def end_setting(session: Session, name: str, value: str) -> None:
     """Remove a setting if it still has this value."""
     await session.fetch("DELETE FROM settings WHERE name = $1 AND value = $2", name, value)
