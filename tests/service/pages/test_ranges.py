@@ -34,7 +34,7 @@ def test_a_range_has_either_decimal_sign(typed: tuple[str, str, str], bins: BinR
         (("0", "10", "0"), "draft.order", None),
         (("0", "10", "-1"), "draft.order", None),
         (("0", "100000", "1"), "draft.steps", None),
-        (("0", "1e300", "1"), "draft.large", None),
+        (("0", "1e300", "1"), "draft.range.large", None),
         (("0", "inf", "1"), "draft.range", None),
         (("0", "nan", "1"), "draft.range", None),
         (("0", "x", "1"), "draft.range", None),

@@ -41,7 +41,7 @@ def _number(name: str, text: str) -> int | float:
 def _check(name: str, start: Decimal, end: Decimal, width: Decimal) -> None:
     """Refuse a range that does not divide into steps, with the nearest end below that does."""
     if max(map(abs, (start, end, width))) > wire.MAX_INTEGER:
-        raise PageRefusalError("draft.large", name=name)
+        raise PageRefusalError("draft.range.large", name=name)
     if start >= end or width <= 0:
         raise PageRefusalError("draft.order", name=name)
     steps = (end - start) / width
