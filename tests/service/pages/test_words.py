@@ -1,5 +1,6 @@
 """The catalogue: every language says everything, and a browser gets the one that it wants."""
 
+import json
 import re
 import string
 from pathlib import Path
@@ -24,6 +25,12 @@ def test_all_languages_say_the_same_with_the_same_values(language: str) -> None:
     first, other = words_in(LANGUAGES[0]).texts, words_in(language).texts
     assert list(first) == list(other)
     assert {key for key in first if holes(first[key]) != holes(other[key])} == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_key_has_one_text(language: str) -> None:
+    pairs = json.loads((ROOM / "texts" / f"{language}.json").read_bytes(), object_pairs_hook=list)
+    assert len(pairs) == len(dict(pairs))
 
 
 def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
@@ -52,6 +59,9 @@ def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
         ("en-GB,en;q=0.9,de;q=0.8", "en"),
         ("fr", "en"),
         ("de;q=0", "en"),
+        ("de; q=0.9", "de"),
+        ("en ; q=0.3 , de;level=1 ;Q=0.9", "de"),
+        ("de; q=0", "en"),
         ("de;q=x, \x00", "en"),
     ],
 )
