@@ -23,6 +23,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.may_finish, self.people, self.started = asyncio.Event(), 10, 0
+        self.shown: dict[str, Any] = {}
 
     async def estimate(self, _: Any, method: Any, *, by_round: bool) -> Any:
         self.started += 1

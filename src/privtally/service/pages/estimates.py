@@ -13,10 +13,9 @@ PATIENCE = 2.0
 
 
 class Estimates:
-    """The last estimate of every survey that somebody looked at, and those that are being computed, one a survey."""
+    """The estimates that are being computed, at most one a survey; the collector keeps those that are finished."""
 
     def __init__(self) -> None:
-        self._finished: dict[str, Found] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def so_far(self, collector: Collector, survey: Survey) -> Found | None:
@@ -28,14 +27,14 @@ class Estimates:
         await asyncio.wait({task}, timeout=PATIENCE)
         if task.done():
             await task  # a defect is the page's defect
-        return self._finished.get(survey.id)
+        return collector.shown.get(survey.id)
 
     async def _compute(self, collector: Collector, survey: Survey) -> None:
         try:
             by_round = survey.plans[-1].round > 1
-            self._finished[survey.id] = panels_of(await collector.estimate(survey, "pooled", by_round=by_round))
+            collector.shown[survey.id] = panels_of(await collector.estimate(survey, "pooled", by_round=by_round))
         except EstimateError:  # too few have answered yet
-            self._finished.pop(survey.id, None)
+            collector.shown.pop(survey.id, None)
         finally:
             del self._running[survey.id]
 
