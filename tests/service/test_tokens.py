@@ -9,8 +9,9 @@ import pytest
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
 from privtally.service.tokens import first_admin_token, hashed, is_admin, is_early, issue
-from privtally.store import open_store
+from privtally.store import open_store, surveys
 from privtally.store.session import Session, Store
+from privtally.store.surveys import Survey
 from tests.service.site import Site, receipt, reports_to
 
 TOKENS = {"tokens": True, "phase1_share": 0.4}
@@ -81,6 +82,25 @@ def test_campaigns_of_one_phase_have_tokens_of_one_phase(site: Site) -> None:
     campaign = site.create(mechanism="smp", options=TOKENS)["id"]
     early, late = issued(site, campaign, 50)
     assert (len(early), late) == (50, [])
+
+
+def test_many_tokens_read_their_campaign_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = site.create(options=TOKENS)["id"]
+    finds, find = [], surveys.find
+
+    async def counted(session: Session, campaign: str) -> Survey:
+        finds.append(campaign)
+        return await find(session, campaign)
+
+    monkeypatch.setattr(surveys, "find", counted)
+    tokens = asyncio.run(issue(store_of(site), campaign, 10_001))
+    assert finds == [campaign]
+
+    async def issued_tokens(session: Session) -> int:
+        ((number,),) = await session.fetch("SELECT count(*) FROM tokens")
+        return int(number)
+
+    assert asyncio.run(store_of(site).read(issued_tokens)) == len(set(tokens)) == 10_001
 
 
 def test_the_store_keeps_hashes_only(site: Site) -> None:
