@@ -1,6 +1,6 @@
 """PostgreSQL: whole groups of reports in single statements, and any number of processes on one database."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,17 @@ _PASSING = (
     asyncpg.SerializationError,
 )
 """Faults of the machine and not of the program: the same work may succeed later."""
+
+_REFUSALS: Mapping[type[BaseException], str] = {
+    asyncpg.InsufficientPrivilegeError: (
+        "the database's user may not create tables there; give it a schema of its own"
+    ),
+    asyncpg.DuplicateTableError: (
+        "the database has tables of another program; give privtally a database or a schema of its own"
+    ),
+    asyncpg.ReadOnlySQLTransactionError: "the database can only be read; name one that can be written",
+}
+"""Why a database cannot be brought up to date."""
 
 
 class PostgresqlSession:
@@ -137,11 +148,11 @@ async def open_postgresql(url: str) -> PostgresqlStore:
     try:
         async with pool.acquire() as connection:
             await migrate(connection)
-    except asyncpg.InsufficientPrivilegeError:
+    except BaseException as fault:
         await pool.close()
-        raise StoreError("the database's user may not create tables there; give it a schema of its own") from None
-    except BaseException:
-        await pool.close()
+        if isinstance(fault, (*_PASSING, asyncpg.PostgresError)):
+            unknown = f"cannot bring the database up to date ({type(fault).__name__}); its own log says why"
+            raise StoreError(_REFUSALS.get(type(fault), unknown)) from None
         raise
     return PostgresqlStore(pool)
 
