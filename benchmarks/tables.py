@@ -80,7 +80,8 @@ def lines(directory: Path, rows: int) -> list[Line]:
         measured("design", 1, plan, "design", directory / "schema.toml", "-e", 1, "-m", mechanism)
         for kind in ("csv", "parquet"):
             job = f"{mechanism}: {'CSV' if kind == 'csv' else 'Parquet'} with labels to private Parquet"
-            found.append(measured(job, rows, made, "privatise", directory / f"answers.{kind}", "-p", plan))
+            answers = directory / f"answers.{kind}"
+            found.append(measured(job, rows, made, "privatise", answers, "-p", plan, "--force"))
         counts = directory / "counts.json"
         found.append(measured(f"{mechanism}: tally Parquet, ids compared", rows, counts, "tally", made, "-p", plan))
         found.append(

@@ -15,6 +15,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "tools.site"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 default_role = "literal"
+smartquotes_action = "qe"  # quotation marks and ellipses; the dashes of --option stay
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

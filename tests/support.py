@@ -402,9 +402,9 @@ def laws_of(name: str, epsilon: float) -> dict[tuple[int, ...], Law]:
 
 
 def all_laws(mechanism: Mechanism) -> dict[tuple[int, ...], Law]:
-    """The law of every record; what fills contribute, which no record changes, is computed once for each report."""
+    """The law of every record; what a branch contributes to a report is computed once for each answer of its pivots."""
     for part in mechanism.parts:
-        part.__dict__["rest_probability"] = cache(part.rest_probability)
+        part.__dict__["branch_probability"] = cache(part.branch_probability)
     return {record: mechanism.law(record) for record in records_of(mechanism.sizes)}
 
 

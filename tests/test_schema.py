@@ -29,9 +29,9 @@ def test_toml_json_and_python_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("labels", "reason"),
     [
-        ([], "2 to 65,536 labels, it declares 0"),
-        (["one"], "2 to 65,536 labels, it declares 1"),
-        (["a", "a"], "same label twice"),
+        ([], "2 to 65,536 answers, it declares 0"),
+        (["one"], "2 to 65,536 answers, it declares 1"),
+        (["a", "a"], "same answer twice"),
         (["a", ""], "not empty"),
         (["a", "b\n"], "control character"),
         (["a", "\x1b[31m"], "control character"),
@@ -51,14 +51,14 @@ def test_the_largest_domain_is_allowed() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"attributes": []}', "at least one attribute"),
+        ('{"attributes": []}', "at least one question"),
         (
             '{"attributes": [{"name": "a", "labels": ["x", "y"]}, {"name": "a", "labels": ["x", "y"]}]}',
             "declared twice",
         ),
         ('{"attributes": [{"name": "a", "labels": ["x", "y"], "note": 1}]}', "unknown field `note`"),
         ('{"attributes": [{"name": "a", "labels": ["x", 2]}]}', "Expected `str`, got `int`"),
-        ('{"attributes": [{"name": "a"}]}', "labels"),
+        ('{"attributes": [{"name": "a"}]}', "answers"),
         ("{", "not well-formed"),
         ("[" * 100_000, "not well-formed"),
         ('{"attributes": ' + "1" * 5_000 + "}", "integer"),
@@ -82,7 +82,7 @@ def test_bad_toml_is_refused() -> None:
 
 
 def test_labels_from_python_are_checked_too() -> None:
-    with pytest.raises(SchemaError, match="a list of labels, not one text"):
+    with pytest.raises(SchemaError, match="a list of answers, not one text"):
         Schema.of({"smokes": "no"})
     with pytest.raises(SchemaError, match="must be a text"):
         Schema.of({"smokes": [1, 2]})  # type: ignore[list-item]
@@ -98,8 +98,8 @@ def test_records_never_show_themselves() -> None:
 @pytest.mark.parametrize(
     ("codes", "reason"),
     [
-        (np.array([[0, 3]]), "attribute 'drinks' has a code outside 0 to 2"),
-        (np.array([[-1, 0]]), "attribute 'smokes' has a code outside 0 to 1"),
+        (np.array([[0, 3]]), "question 'drinks' has a code outside 0 to 2"),
+        (np.array([[-1, 0]]), "question 'smokes' has a code outside 0 to 1"),
         (np.array([[0.0, 1.0]]), "integer array"),
         (np.array([[True, False]]), "integer array"),
         (np.array([0, 1]), "shape"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from privtally.cli.numbers import number
 from privtally.documents.plan import design
+from privtally.exact.rounding import rounded_up
 from privtally.files import read_schema
 from privtally.lab.advise import POINTS, Adviser, recommend
 from privtally.lab.expectation import prior_populations
@@ -40,7 +41,7 @@ def what_a_budget_means() -> str:
     rows = [
         [
             f"{epsilon:g}",
-            f"{number(math.exp(epsilon))} times surer",
+            f"{rounded_up(math.exp(epsilon)):,f} times surer",
             *(f"{100 * truthful(epsilon, size):.0f}" for size in (2, 4)),
         ]
         for epsilon in BUDGETS

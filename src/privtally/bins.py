@@ -106,5 +106,5 @@ class Bins:
             with suppress(ValueError, OverflowError):  # their messages quote the answer
                 number = float(answer) if self.decimals else int(answer)
         if number is None or (self.decimals and not isfinite(number)):
-            raise RecordError(f"{self.where} has a value that is not a {'' if self.decimals else 'whole '}number")
+            raise RecordError(f"{self.where} has an answer that is not a {'' if self.decimals else 'whole '}number")
         return number

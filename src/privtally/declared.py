@@ -39,7 +39,7 @@ def declared_labels(frame: Any, categories: Mapping[str, Any]) -> dict[str, tupl
         else:
             what = _READ_OFF if kind == nw.Categorical else "declares no categories"
             raise SchemaError(
-                f"column '{name}' {what}; labels are never read off the data: make it an Enum, or leave it out"
+                f"column '{name}' {what}; answers are never read off the data: make it an Enum, or leave it out"
             )
     return labels
 

@@ -80,6 +80,6 @@ class UnavailableError(StoreError):
 
 
 def listed(labels: Sequence[str], most: int = 20) -> str:
-    """Declared labels as a refusal lists them: how many, and so many of them at most."""
+    """Declared answers as a refusal lists them: how many, and so many of them at most."""
     some = ", ".join(f"'{label}'" for label in labels[:most])
-    return f"{len(labels):,} declared labels: {some}{', …' if len(labels) > most else ''}"
+    return f"{len(labels):,} declared answers: {some}{', …' if len(labels) > most else ''}"

@@ -65,11 +65,32 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
             file = stack.enter_context(os.fdopen(os.dup(0), "rb") if path == STANDARD else path.open("rb"))
             start = file.peek(16)
         except OSError as fault:
-            raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+            raise DocumentError(unreadable(path, fault)) from None
         for signature, kind in _SIGNATURES.items():
             if start.startswith(signature):
                 raise DocumentError(f"{path} seems to be {kind}")
         yield file
+
+
+def missing(path: Path) -> str:
+    """That a file is not there, and what to do."""
+    return f"cannot read {path}: there is no such file; check its name and its directory"
+
+
+def unreadable(path: Path, fault: OSError) -> str:
+    """Why a file cannot be read, and what to do."""
+    if isinstance(fault, FileNotFoundError):
+        return missing(path)
+    if isinstance(fault, IsADirectoryError):
+        return f"cannot read {path}: it is a directory; name a file"
+    return f"cannot read {path}: {fault.strerror}"
+
+
+def unwritable(path: Path, fault: OSError) -> str:
+    """Why a file cannot be written, and what to do."""
+    if isinstance(fault, FileNotFoundError):
+        return f"cannot write {path}: there is no directory {path.parent}; make it first"
+    return f"cannot write {path}: {fault.strerror}"
 
 
 def position(file: BinaryIO) -> int:
@@ -94,7 +115,7 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
     except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+        raise DocumentError(unwritable(path, fault)) from None
 
 
 def is_stream(path: Path) -> bool:
@@ -125,7 +146,7 @@ def replacing(path: Path) -> Iterator[Path]:
     except RuntimeError:
         raise DocumentError(f"cannot write {path}: its links lead in a circle") from None
     if target.exists() and not target.is_file():
-        raise DocumentError(f"cannot write {path}: it is a directory or a device")
+        raise DocumentError(f"cannot write {path}: it is a directory or a device; give the output another name")
     draft = draft_of(target)
     try:
         draft.touch(0o600 if target.exists() else 0o666, exist_ok=False)
@@ -150,6 +171,12 @@ def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
                 raise DocumentError(f"{output} is an input as well; give the output another name")
 
 
+def check_new(output: Path, *, force: bool) -> None:
+    """Refuse to replace what cannot be made again, unless that is forced."""
+    if output.is_file() and not is_stream(output) and not force:
+        raise DocumentError(f"{output} is there already and stays as it is; name a new file, or say --force")
+
+
 @contextmanager
 def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""
@@ -162,7 +189,7 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+        raise DocumentError(unwritable(path, fault)) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -194,9 +221,9 @@ def read(path: Path, load: Callable[[bytes], T], most: int = MOST_BYTES) -> T:
 def read_schema(path: Path) -> Schema:
     """A schema from a .toml or .json file."""
     loaders = {".toml": Schema.from_toml, ".json": Schema.from_json}
-    if path.suffix.lower() not in loaders:
+    if path.suffix.lower() not in loaders and not path.is_dir():
         raise DocumentError(f"{path}: a schema file must end in .toml or .json")
-    return read(path, loaders[path.suffix.lower()])
+    return read(path, loaders.get(path.suffix.lower(), Schema.from_toml))
 
 
 def read_plan(path: Path) -> Plan:

@@ -45,14 +45,16 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """The answers that each label stands for, where labels are classes of answers."""
 
     def __post_init__(self) -> None:
-        force_setattr(self, "name", _checked(self.name, "an attribute's name"))
-        where = f"attribute '{self.name}'"
-        labels = tuple(_checked(label, f"a label of {where}") for label in self.labels)
+        force_setattr(self, "name", _checked(self.name, "a question's name"))
+        where = f"question '{self.name}'"
+        labels = tuple(_checked(label, f"an answer to {where}") for label in self.labels)
         self._check_merged(where)
         derived = tuple(map(SEPARATOR.join, self.merged)) if self.numbers is None else self.numbers.labels
         if derived:
             if labels not in ((), derived, (*derived, NO_ANSWER) if self.optional else derived):
-                raise SchemaError(f"the labels of {where} do not follow from its bins or classes; declare one of these")
+                raise SchemaError(
+                    f"the answers to {where} do not follow from its bins or classes; declare one of these"
+                )
             labels = derived
         if self.numbers is not None:
             force_setattr(self, "bins", self.numbers.edges)
@@ -64,12 +66,12 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         force_setattr(self, "labels", labels)
         if self.answers < 2 or self.size > MAX_LABELS:
             beside = f" beside '{NO_ANSWER}'" if self.optional else ""
-            raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} labels{beside}, it declares {self.answers}")
+            raise SchemaError(f"{where} needs 2 to {MAX_LABELS:,} answers{beside}, it declares {self.answers}")
         if len(set(self.labels)) < len(self.labels):
-            raise SchemaError(f"{where} declares the same label twice; every label must be different")
+            raise SchemaError(f"{where} declares the same answer twice; every answer must be different")
 
     def _check_merged(self, where: str) -> None:
-        merged = tuple(tuple(_checked(label, f"a label of {where}") for label in own) for own in self.merged)
+        merged = tuple(tuple(_checked(label, f"an answer to {where}") for label in own) for own in self.merged)
         answers = [label for own in merged for label in own]
         if not all(merged) or len(set(answers)) < len(answers):
             raise SchemaError(f"{where} must have answers in each class of 'merged', every answer in one class")
@@ -96,7 +98,7 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         """The bins of a numeric attribute."""
         if self.bins is None:
             return None
-        where, most = f"attribute '{self.name}'", MAX_LABELS - self.optional
+        where, most = f"question '{self.name}'", MAX_LABELS - self.optional
         return Bins.of(where, self.bins, most, decimals=self.decimals, clamp=self.clamp)
 
     @cached_property
@@ -121,13 +123,13 @@ class _CodeOf(dict[Any, int]):
             return self.attribute.size - 1
         if blank:
             raise RecordError(
-                f"attribute '{name}' is blank, and may not be skipped unless the schema says optional = true"
+                f"question '{name}' is blank, and may not be skipped unless the schema says optional = true"
             )
         if self.attribute.numbers is not None:
             return self.attribute.numbers.code(answer)
         code = self.get(wire.normal(answer)) if isinstance(answer, str) else None
         if code is None:
-            raise RecordError(f"attribute '{name}' has a value that is none of its {listed(self.attribute.choices)}")
+            raise RecordError(f"question '{name}' has an answer that is none of its {listed(self.attribute.choices)}")
         return code
 
 
@@ -139,10 +141,10 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def __post_init__(self) -> None:
         if not self.attributes:
-            raise SchemaError("the schema asks nothing; it needs at least one attribute")
+            raise SchemaError("the schema asks nothing; it needs at least one question")
         if len(set(names := self.names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise SchemaError(f"attribute '{twice}' is declared twice; every name must be different")
+            raise SchemaError(f"question '{twice}' is declared twice; every name must be different")
         check_alignments(self.alignments, {own.name: own.labels[: own.answers] for own in self.attributes})
 
     @classmethod
@@ -150,7 +152,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         """A schema from a mapping of attribute names to their labels."""
         for name, labels in attributes.items():
             if isinstance(labels, str):
-                raise SchemaError(f"attribute '{name}' needs a list of labels, not one text; put it into a list")
+                raise SchemaError(f"question '{name}' needs a list of answers, not one text; put it into a list")
         return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
 
     @classmethod
@@ -202,10 +204,10 @@ class Record:
     def check(self, schema: Schema) -> None:
         """Refuse codes that the schema does not have."""
         if len(self.codes) != len(schema.attributes):
-            raise RecordError(f"a record must have {len(schema.attributes)} codes, one for each attribute")
+            raise RecordError(f"a record must have {len(schema.attributes)} codes, one for each question")
         for attribute, code in zip(schema.attributes, self.codes, strict=True):
             if type(code) is not int or not 0 <= code < attribute.size:
-                raise RecordError(f"attribute '{attribute.name}' needs an integer code from 0 to {attribute.size - 1}")
+                raise RecordError(f"question '{attribute.name}' needs an integer code from 0 to {attribute.size - 1}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -223,7 +225,7 @@ class Records:
             )
         for attribute, column in zip(self.schema.attributes, codes.T, strict=True):
             if len(column) and (column.max() >= attribute.size or column.min() < 0):
-                raise RecordError(f"attribute '{attribute.name}' has a code outside 0 to {attribute.size - 1}")
+                raise RecordError(f"question '{attribute.name}' has a code outside 0 to {attribute.size - 1}")
 
     def __len__(self) -> int:
         return len(self.codes)

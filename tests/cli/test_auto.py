@@ -36,7 +36,7 @@ def test_the_plan_is_that_of_what_is_recommended(program: Program, schema: Path,
 
 def test_smp_is_taken_only_if_the_question_may_be_known(program: Program, schema: Path) -> None:
     for epsilon in (0.5, 2, 6):
-        words = ("design", schema, "-e", epsilon, "--people", 2_000, "-o", "plan.json")
+        words = ("design", schema, "-e", epsilon, "--people", 2_000, "-o", "plan.json", "--force")
         program(*words)
         assert load_plan(Path("plan.json").read_bytes()).mechanism != "smp"
         program(*words, "--max-pivot-guess", 1)

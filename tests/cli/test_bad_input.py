@@ -1,5 +1,6 @@
 """Bad input: one clear sentence, exit code 2, no output file, and never a participant's answer."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_epsilon(program: Program, schema: Path, data: Path, epsilon: str, comma
 @pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr", "rs-rfd"])
 def test_one_attribute_for_two_phases(program: Program, mechanism: str) -> None:
     Path("s.json").write_text('{"attributes": [{"name": "a", "labels": ["x", "y"]}]}')
-    assert "at least two attributes" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
+    assert "at least two questions" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
 
 
 def test_overlapping_labels_for_copying(program: Program) -> None:
@@ -57,13 +58,13 @@ def test_overlapping_labels_for_copying(program: Program) -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: attribute 'drinks' has a value that is none"),
-        (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: 5 fields where the header has 4"),
+        (f"1,never,daily,rarely\n2,{SECRET},daily,rarely\n", "line 3: question 'drinks' has an answer that is none"),
+        (f"1,never,daily,rarely\n2,never,daily,rarely,{SECRET}\n", "line 3: more cells than the header"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n', "line 3: the line is not valid CSV"),
         (f'1,never,daily,rarely\n2,never,daily,"{SECRET}\n3,never,daily,rarely\n', "line 3: the line is not valid CSV"),
         (f'1,never,daily,rarely\n2,never,daily,rarely,"{SECRET}"x\n', "quotation marks"),
-        (f'1,never,daily,rarely\n2,never,daily,rarely,{SECRET}"x"\n', "5 fields where the header has 4"),
-        (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: attribute 'sleeps badly'"),
+        (f'1,never,daily,rarely\n2,never,daily,rarely,{SECRET}"x"\n', "line 3: more cells than the header"),
+        (f'1,never,"da\nily{SECRET}",rarely\n', "line 3: question 'sleeps badly'"),
         ("", "has a header but no rows"),
     ],
 )
@@ -77,6 +78,20 @@ def test_rows(program: Program, plan: Path, schema: Path, rows: str, reason: str
     sentence = refused(program, *words[command])
     assert "bad.csv" in sentence
     assert reason in sentence
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (f"2,never,daily,rarely,{SECRET}", "bad.csv.gz, line 3: more cells than the header"),
+        (f"2,{SECRET}", "bad.csv.gz, line 3: fewer cells than the header"),
+        (f'2,never,daily,"{SECRET}"x', "bad.csv.gz, line 3: the line is not valid CSV"),
+    ],
+)
+def test_rows_of_a_compressed_file(program: Program, plan: Path, row: str, reason: str) -> None:
+    with gzip.open("bad.csv.gz", "wt") as file:
+        file.write(f"person,drinks,sleeps badly,smokes\n1,never,daily,rarely\n{row}\n")
+    assert reason in refused(program, "privatise", "--plan", plan, "bad.csv.gz", "-o", "r.ndjson")
 
 
 def test_a_bad_row_after_many_good_ones_leaves_nothing(program: Program, plan: Path) -> None:
@@ -107,7 +122,7 @@ def test_tables(program: Program, plan: Path, content: str, reason: str) -> None
 
 
 def test_files_that_are_not_there(program: Program, plan: Path, schema: Path, data: Path) -> None:
-    gone = "gone.json: No such file"
+    gone = "gone.json: there is no such file"
     assert gone in refused(program, "privatise", "-p", "gone.json", data, "-o", "r.ndjson")
     assert "gone.csv" in refused(program, "privatise", "-p", plan, "gone.csv", "-o", "r.ndjson")
     assert gone in refused(program, "show", "gone.json")
@@ -247,6 +262,7 @@ def test_options_without_effect(
         assert option in refused(program, *learn, *words)
         program(*learn)
     if mechanism == "cond-rr":
+        Path("p.json").unlink()
         assert "--people" in refused(program, *learn, "--people", 100)
 
 
@@ -271,3 +287,85 @@ def test_a_bound_on_guessing_that_cannot_be_kept(program: Program, schema: Path,
     assert "--max-pivot-guess" in sentence
     assert not Path("job").exists()
     assert "observer" in program(*run, "--observer", "everybody", code=2).err
+
+
+HERE = {"run": ("data.csv", "-s", "schema.toml"), "design": ("schema.toml", "-o", "p.json"), "advise": ("schema.toml",)}
+HERE |= {"campaign create": ("schema.toml", "--title", "x"), "compare": ("data.csv", "-s", "schema.toml")}
+
+
+@pytest.mark.parametrize("command", HERE)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-e", "two"), "--epsilon must be a number"),
+        (("-e", "0"), "--epsilon must be a number from 0.000001 to 32, got 0"),
+        (("-e", "1", "--epsilin", "1"), " has no option --epsilin; did you mean --epsilon?"),
+        (("-e", "1", "--zzz"), "--help lists all"),
+    ],
+)
+def test_the_same_mistake_is_said_alike(
+    program: Program, schema: Path, data: Path, command: str, words: tuple[str, ...], said: str
+) -> None:
+    sentence = refused(program, *command.split(), *HERE[command], *words)
+    assert said in sentence
+    assert "two" not in words or "got 'two'" in sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rnu",), "privtally: there is no command rnu; did you mean run?"),
+        (("zzz",), "privtally: there is no command zzz; privtally --help lists all"),
+        (("campaign", "creat"), "there is no command campaign creat; did you mean create?"),
+        (("run", "data.csv", "-m", "smpp"), "cond-rr, got 'smpp'; did you mean smp?"),
+        (("run", "data.csv", "-m", "zzz"), "--mechanism must be one of auto, spl,"),
+        (("estimate", "--phase", "a", "b", "--method", "poled"), "got 'poled'; did you mean pooled?"),
+        (("compare", "data.csv", "--mechanisms", "smpp"), "--mechanisms must be one of spl,"),
+        (("compare", "data.csv", "--methods", "poled"), "got 'poled'; did you mean pooled?"),
+        (("advise", "schema.toml", "--people", "1.5"), "--people must be a whole number, got '1.5'"),
+        (("serve", "--port", "abc"), "--port must be a whole number, got 'abc'"),
+        (("design", "schema.toml"), "privtally: design needs --epsilon NUMBER"),
+        (("run",), "privtally: run needs DATA"),
+        (("advise", "schema.toml", "--all", "--json"), "--all has no effect with --json"),
+        (("compare", "data.csv", "--all", "--json"), "--all has no effect with --json"),
+        (("run", "data.csv", "more"), "unexpected extra argument"),
+        (("run", "-e"), "requires an argument"),
+        (("run", "folder", "-s", "folder"), "folder: it is a directory; name a file"),
+        (("advise", "folder"), "folder: it is a directory; name a file"),
+        (("tally", "r.ndjson", "-p", "folder", "-o", "c.json"), "folder: it is a directory; name a file"),
+        (("run", "gone.csv"), "gone.csv: there is no such file; check its name"),
+        (("init", "--from-csv", "gone.csv"), "gone.csv: there is no such file; check its name"),
+        (
+            ("design", "schema.toml", "-e", "1", "-m", "spl", "-o", "no/p.json"),
+            "there is no directory no; make it first",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_what_to_do(
+    program: Program, schema: Path, data: Path, words: tuple[str, ...], said: str
+) -> None:
+    Path("folder").mkdir()
+    assert said in refused(program, *words)
+
+
+@pytest.mark.parametrize("words", [("design", "-e", 1, "-m", "smp"), ("privatise", "-p", "plan.json")])
+def test_plans_and_reports_are_replaced_only_by_force(
+    program: Program, schema: Path, plan: Path, data: Path, words: tuple[str | float, ...]
+) -> None:
+    given = (*words, data if words[0] == "privatise" else schema, "-o", "precious.csv")
+    program(*given)
+    before = Path("precious.csv").read_bytes()
+    assert "--force" in refused(program, *given)
+    program(*given, "--force")
+    assert Path("precious.csv").read_bytes() != before
+
+
+def test_a_setting_of_the_environment_is_named(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVTALLY_PORT", "abc")
+    assert "--port (from PRIVTALLY_PORT) must be a whole number, got 'abc'" in refused(program, "serve")
+
+
+def test_a_group_alone_shows_its_commands(program: Program) -> None:
+    said = program("campaign", code=2)
+    assert "create" in said.out
+    assert said.err == ""

@@ -31,7 +31,12 @@ COMMANDS = {
 
 def test_the_program_alone_says_how_to_start(program: Program) -> None:
     said = program().out
-    assert [line.split()[1] for line in said.splitlines() if line.startswith("  privtally")] == ["demo", "init", "run"]
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("  privtally")] == [
+        "demo",
+        "init",
+        "run",
+        "serve",
+    ]
     assert max(map(len, said.splitlines())) <= 80
 
 

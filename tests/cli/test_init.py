@@ -73,10 +73,11 @@ def test_a_header_is_all_that_is_read_and_may_have_colons(program: Program) -> N
 
 
 def test_somebody_types_questions(program: Program, typing: Typing) -> None:
-    typing("smokes", "no", "no, yes", "y", "smokes", "drinks", "=", "", "age", "0..30 by 10", "n", "")
+    typing("smokes", "no", "no, yes", "maybe", "y", "smokes", "drinks", "=", "", "age", "0..30 by 10", "n", "")
     said = program("init", "new.toml")
     assert "needs 2 to" in said.err
     assert "another name" in said.err
+    assert "'maybe' is neither yes nor no" in said.err
     smokes, drinks, age = read_schema(Path("new.toml")).attributes
     assert (smokes.labels, drinks.labels) == (("no", "yes", NO_ANSWER), ("no", "yes"))
     assert age.bins == (0, 10, 20, 30)
@@ -132,11 +133,13 @@ def test_answers_may_have_colons(program: Program) -> None:
         (("--from-csv", "data.csv"), "'drinks'"),
         (("--from-csv", "data.csv", "--question", "town: a, b"), "'town'"),
         (("--from-csv", "data.csv", "--drop", "town"), "'town'"),
+        (("--from-csv", "data.csv", "--drop", "drinks", "--question", "drinks: a, b"), "by --question and by --drop"),
         (("--from-csv", "nothing.csv"), "nothing.csv"),
         (("--from-csv", "semicolons.csv"), "semicolons"),
         (("--from-csv", "twice.csv"), "columns 1 and 3"),
         (("--from-csv", "unclosed.csv"), "several lines"),
-        (("--from-csv", "folder"), "not a CSV file"),
+        (("--from-csv", "folder"), "is a directory"),
+        (("--from-csv", "."), "is a directory"),
         (("--from-csv", "data.parquet"), "not a CSV file"),
         (("nowhere/a.toml", "--question", "a: b, c"), "no directory nowhere"),
         (("--question", "is it (yes: no): a, b"), "several colons"),

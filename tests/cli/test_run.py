@@ -43,7 +43,7 @@ def test_without_a_schema_it_says_where_it_looked_and_how_to_write_one(program: 
 def test_the_answer_comes_first_and_the_budget_in_words(program: Program, schema: Path, data: Path) -> None:
     said = program("run", data)
     assert re.match(r"A share is known to about ± \d+ percentage points, on average over all answers\.\n", said.out)
-    assert "ε = 1: a report can make anybody at most 2.7 times surer" in said.out
+    assert "ε = 1: a report can make anybody at most 2.8 times surer" in said.out
     assert "at most 7.4 times" in program("run", data, "-e", 2).out
 
 

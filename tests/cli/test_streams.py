@@ -49,7 +49,7 @@ def test_reports_come_through_a_pipe(plan: Path, reports: Path, name: str) -> No
 def test_answers_and_plans_come_through_a_pipe(plan: Path, data: Path, name: str) -> None:
     said, _ = privtally("privatise", "-p", plan, name, "-o", "r.ndjson", "--json", given=data.read_bytes())
     assert json.loads(said)["reports"] == 300
-    privtally("privatise", "-p", name, data, "-o", "r.ndjson", given=plan.read_bytes())
+    privtally("privatise", "-p", name, data, "-o", "more.ndjson", given=plan.read_bytes())
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])

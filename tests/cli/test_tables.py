@@ -116,7 +116,7 @@ def test_merged_counts_are_those_of_all_files(program: Program, lake: Path, plan
 def test_counts_of_different_plans_are_not_merged(program: Program, lake: Path, plan: str, schema: Path) -> None:
     program("design", schema, "-e", 1, "-m", "smp", "-o", "other.json")
     for own in (plan, "other.json"):
-        program("privatise", "data.csv", "-p", own, "-o", "r.csv")
+        program("privatise", "data.csv", "-p", own, "-o", "r.csv", "--force")
         program("tally", "r.csv", "-p", own, "-o", f"counts-{own}")
     said = refused(program, "merge", "counts-plan.json", "counts-other.json", "-o", "x.json")
     assert "counts-other.json" in said
@@ -134,7 +134,7 @@ def test_a_directory_named_like_a_file_is_read_once_and_hidden_names_never(
         (answers / place / "part.parquet").write_bytes(Path("data.parquet").read_bytes())
     (answers / "_SUCCESS").write_bytes(b"")
     for named in ("answers", "answers/*", "answers/**/*.parquet", "answers/day.parquet"):
-        made = program("privatise", named, "-p", plan, "-o", "once.parquet", "--json").json()
+        made = program("privatise", named, "-p", plan, "-o", "once.parquet", "--force", "--json").json()
         assert made["reports"] == 300
     Path("reports/day.parquet").mkdir(parents=True)
     Path("reports/day.parquet/part.parquet").write_bytes(Path("once.parquet").read_bytes())

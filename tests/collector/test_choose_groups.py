@@ -76,7 +76,7 @@ def test_groups_may_be_named_anew() -> None:
         learn(history, groups=[["q3", "q0"], ["q2"]])
     unequal = first_plan((2, 3, 2, 3), 4.0, "corr-rr", groups=[["q0", "q2"], ["q1", "q3"]])
     counts = simulated(unequal, np.full((2, 3, 2, 3), 1 / 36), 500, np.random.default_rng(2))
-    with pytest.raises(PlanError, match="labels"):
+    with pytest.raises(PlanError, match="answers"):
         learn([(unequal, counts)], groups=[["q0", "q1"], ["q2", "q3"]])
     for part in learn([(unequal, counts)], groups="auto").parts:
         assert len({unequal.schema.sizes[own] for own in part.attributes}) == 1

@@ -169,5 +169,5 @@ def test_both_phases_say_more_than_one() -> None:
 def test_more_pivots_than_any_group_has_attributes_are_refused() -> None:
     plan = first_plan((2, 2), 4.0, "cond-rr")
     history = [(plan, expected_counts(plan, made_up_law((2, 2)), 1e4))]
-    with pytest.raises(PlanError, match="3 pivots"):
+    with pytest.raises(PlanError, match="3 questions a report"):
         learn(history, pivots=3)

@@ -1,6 +1,7 @@
 """Attributes with many labels, whose codes are not labels: unbiased totals, honest intervals, and rare labels."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,9 +19,11 @@ from privtally.mechanisms.projective import Projective
 from privtally.names import MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, code_type
+from tests.scale import scaled
 from tests.support import first_plan, later_plan, plan_of
 
 ONE_WAY: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "rs-rfd", "corr-rr")
+POOLED: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "corr-rr")
 PEOPLE, RUNS = 20_000, 8
 
 
@@ -50,8 +53,13 @@ def runs(plan: Plan) -> Iterator[Counts]:
         yield count(plan, respond_many(plan, Records(plan.schema, codes), seeded(seed)).codes)
 
 
-@pytest.mark.parametrize(("size", "most"), [(42, 4.0), (1_024, 5.5)])
-@pytest.mark.parametrize("mechanism", ONE_WAY)
+@pytest.mark.parametrize(
+    ("mechanism", "size", "most"),
+    [
+        *((mechanism, 42, 4.0) for mechanism in ONE_WAY),
+        *((mechanism, 1_024, 5.5) for mechanism in scaled(("smp",), ONE_WAY)),
+    ],
+)
 def test_unbiased_recovers_known_frequencies(mechanism: MechanismName, size: int, most: float) -> None:
     """The mean of eight runs, in standard errors, for every label of both attributes; fixed seeds.
 
@@ -71,8 +79,10 @@ def test_unbiased_recovers_known_frequencies(mechanism: MechanismName, size: int
     assert 0.93 <= np.mean(held) <= 0.97
 
 
-@pytest.mark.parametrize("size", [42, 1_024])
-@pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd", "corr-rr"])
+@pytest.mark.parametrize(
+    ("mechanism", "size"),
+    [*product(POOLED, (42,)), *product(scaled(("smp",), POOLED), (1_024,))],
+)
 def test_pooled_intervals_hold(mechanism: MechanismName, size: int) -> None:
     """Fixed seeds."""
     plan = large_plan(mechanism, size)

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +27,8 @@ ROOT = Path(__file__).parents[2]
 FIRST_STEPS = [ROOT / "README.md", *sorted((ROOT / "docs/tutorial").glob("*.md"))]
 INSTALLING = ["python3 -m venv .venv", ". .venv/bin/activate", "pip install '.[serve,plot]'"]
 USUAL_PORT = "8765"
+TYPING = re.compile(r"^  (?:Answers to '[^']+':|May .*?\[y/N\])(.*)$", re.MULTILINE)
+"""What a page shows to be typed after a question of `init`."""
 TYPED = ["", "never, rarely, weekly, daily", "", *["=", ""] * 3]
 """What the README's reader types about examples/survey-2.csv: a column that is no question, then four alike."""
 
@@ -37,11 +38,11 @@ class Reader:
     """Somebody who follows a page."""
 
     run: Program
-    port: str
     stack: ExitStack
     monkeypatch: pytest.MonkeyPatch
     typed: list[str]
     names: dict[str, Any] = field(default_factory=dict)
+    port: str = USUAL_PORT
     link: str = ""
     said: str = ""
     """What the last command printed."""
@@ -51,16 +52,28 @@ class Reader:
             exec(compile(text, "a page", "exec"), self.names)
         elif language == "json":
             Path("me.json").write_text(text)
+        elif language == "text" and not TYPING.search(text):
+            assert without_chance(text) == without_chance(self.said)[: len(without_chance(text))]
         elif language == "sh" and text.splitlines() != INSTALLING:
             for line in text.replace("\\\n", "").splitlines():
-                self.command(line.replace(USUAL_PORT, self.port).replace('"$LINK"', self.link))
+                self.command(line.replace('"$LINK"', self.reached()))
+
+    def reached(self) -> str:
+        """The survey's link, with the port at which the service really listens."""
+        return self.link.replace(USUAL_PORT, self.port)
 
     def command(self, line: str) -> None:
         program, *words = shlex.split(line)
+        if program == "mkdir":
+            Path(words[0]).expanduser().mkdir()
+            return
+        if program == "cd":
+            self.monkeypatch.chdir(Path(words[0]).expanduser())
+            return
         assert program == "privtally"
         if words == ["serve"]:
             self.stack.close()  # Ctrl-C
-            self.stack.enter_context(serving(self.port))
+            self.port = self.stack.enter_context(serving())
             return
         self.monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{typed}\n" for typed in self.typed)))
         self.said = self.run(*words).out
@@ -69,22 +82,18 @@ class Reader:
 
 
 @contextmanager
-def serving(port: str) -> Iterator[None]:
-    """`privtally serve` at another port than the usual one, which may be taken."""
+def serving() -> Iterator[str]:
+    """The port of a `privtally serve` that listens at one that is free, as the usual one may be taken."""
     words = [sys.executable, "-m", "privtally", "serve"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env=os.environ | {"PRIVTALLY_PORT": port}) as process:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=os.environ | {"PRIVTALLY_PORT": "0"}) as process:
         assert process.stdout is not None
         try:
-            assert f"http://127.0.0.1:{port}".encode() in process.stdout.readline()
-            yield
+            said = process.stdout.readline().decode()
+            listens = re.search(r"http://127\.0\.0\.1:([0-9]+)", said)
+            assert listens, said
+            yield listens[1]
         finally:
             process.terminate()
-
-
-def free_port() -> str:
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        return str(place.getsockname()[1])
 
 
 def steps(page: Path) -> list[tuple[str, str]]:
@@ -95,23 +104,30 @@ def steps(page: Path) -> list[tuple[str, str]]:
 def typed_on(page: Path) -> list[str]:
     """What a page shows to be typed after a question."""
     shown = "".join(text for language, text in steps(page) if language == "text")
-    return [line.strip() for line in re.findall(r"^  (?:Answers to '[^']+':|May .*?\[y/N\])(.*)$", shown, re.MULTILINE)]
+    return [line.strip() for line in TYPING.findall(shown)]
+
+
+def without_chance(printed: str) -> list[str]:
+    """The lines that a command printed, without what chance decides: the numbers, bars, and how wide they are."""
+    plain = re.sub(r"[█▉▊▋▌▍▎▏]", " ", re.sub(r"[0-9][0-9.,]*", "0", printed))
+    return re.sub(r"([ ━─])\1+", r"\1", plain).splitlines()
 
 
 @pytest.fixture
 def reader(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Reader]:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PRIVTALLY_LEDGER", str(tmp_path / "ledger-of-mine.json"))
     with ExitStack() as stack:
-        yield Reader(Program(capsys, monkeypatch), free_port(), stack, monkeypatch, TYPED)
+        yield Reader(Program(capsys, monkeypatch), stack, monkeypatch, TYPED)
 
 
-def test_the_readme_leads_to_an_estimate_and_to_a_survey(reader: Reader) -> None:
+def test_the_readme_leads_to_an_estimate_and_to_a_survey(reader: Reader, tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples/survey-2.csv", "answers.csv")
     for language, text in steps(ROOT / "README.md"):
         reader.follow(language, text)
-    assert Path("answers.png").stat().st_size > 0
-    with build_opener(ProxyHandler({})).open(reader.link) as page:
+    assert (tmp_path / "answers.png").stat().st_size > 0
+    with build_opener(ProxyHandler({})).open(reader.reached()) as page:
         assert "How was your week?" in page.read().decode()
 
 

@@ -62,7 +62,7 @@ def test_groups_that_do_not_divide_the_attributes_are_refused(groups: list[list[
 def test_groups_that_a_mechanism_does_not_take_are_refused() -> None:
     with pytest.raises(PlanError, match="spl"):
         first_plan(FOUR, 2.0, "spl", groups=GROUPS)
-    with pytest.raises(PlanError, match="labels"):
+    with pytest.raises(PlanError, match="answers"):
         first_plan(FOUR, 2.0, "corr-rr", groups=[["q0", "q1"], ["q2", "q3"]])
     with pytest.raises(PlanError, match="group"):
         first_plan(FOUR, 2.0, "cond-rr", groups=[["q0"], ["q1"], ["q2"], ["q3"]])
@@ -135,9 +135,9 @@ def test_too_many_choices_of_pivots_are_refused() -> None:
 
 
 def test_more_pivots_than_attributes_and_pivots_of_a_phase_that_asks_all_are_refused() -> None:
-    with pytest.raises(PlanError, match="3 pivots"):
+    with pytest.raises(PlanError, match="3 questions a report"):
         first_plan((2, 2), 1.0, "smp", pivots=3)
-    with pytest.raises(PlanError, match="2 pivots"):
+    with pytest.raises(PlanError, match="2 questions a report"):
         first_plan(FOUR, 1.0, "smp", groups=[["q0", "q1", "q2"], ["q3"]], pivots=2)
     for mechanism in ("spl", "rs-rfd", "corr-rr", "cond-rr"):
         with pytest.raises(PlanError, match="smp"):

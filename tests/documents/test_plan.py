@@ -58,7 +58,7 @@ def test_a_number_of_answers_out_of_range_is_refused(answers: int) -> None:
 
 @pytest.mark.parametrize("mechanism", LEARNING)
 def test_learning_needs_two_attributes(mechanism: MechanismName) -> None:
-    with pytest.raises(PlanError, match="attributes"):
+    with pytest.raises(PlanError, match="questions"):
         design(schema_of((3,)), 1, mechanism)
 
 

@@ -9,7 +9,7 @@ from privtally.documents.plan import design
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import RecordError, ReportError
 from privtally.participant.respond import encode, respond, respond_many
-from privtally.schema import Record, Records, Schema
+from privtally.schema import Attribute, Record, Records, Schema
 from tests.support import EXTENDED_PLANS, plan_of, plan_with, schema_of
 
 PLAN = plan_of("spl", (2, 3))
@@ -134,6 +134,15 @@ def test_one_participant_answers_one_plan() -> None:
     assert one.plan == plan.digest
     assert one.id != two.id
     check_report(plan, one)
+
+
+def test_a_question_that_may_be_skipped_is_not_skipped_by_a_misspelled_name() -> None:
+    schema = Schema((Attribute("smokes", ("no", "yes"), optional=True), Attribute("drinks", ("no", "yes"))))
+    with pytest.raises(RecordError, match="'smokes'") as refusal:
+        encode(schema, {"Smokes": "yes", "drinks": "no"})
+    assert "Smokes" not in str(refusal.value)
+    assert encode(schema, {"drinks": "no"}).codes == (2, 0)
+    assert encode(schema, {"smokes": None, "drinks": "no", "more": "x"}).codes == (2, 0)
 
 
 def test_answers_that_do_not_fit_are_refused_and_never_quoted() -> None:

@@ -1,7 +1,10 @@
 """The participant's HTTP client: one report, the same bytes until they count."""
 
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import OpenerDirector
 
 import pytest
 
@@ -154,11 +157,41 @@ def test_nothing_is_drawn_for_too_large_a_budget_or_another_campaign(collector: 
 
 
 @pytest.mark.parametrize(
-    "url", ["http://example.org/v1/campaigns/" + "0" * 64, "https://example.org/", "ftp://localhost/" + "0" * 64, ""]
+    "url",
+    [
+        "http://example.org/v1/campaigns/" + "0" * 64,
+        "https://example.org/",
+        "ftp://localhost/" + "0" * 64,
+        "https://[example/s/" + "0" * 64,
+        "https://example.org/ä/s/" + "0" * 64,
+        "https://example.org/s/" + "0" * 64 + "#to…ken",
+        "",
+    ],
 )
 def test_addresses_that_cannot_be_are_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(SendingError):
         Participant(url, tmp_path / "ledger.json")
+
+
+def test_a_ledger_that_cannot_be_made_is_refused_before_anything_is_asked(collector: Scripted, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    person = Person(collector, tmp_path / "file" / "folder")
+    with pytest.raises(LedgerError, match="directory"):
+        person.participant.answer(ANSWERS)
+    assert collector.paths == []
+
+
+def test_a_certificate_that_cannot_be_trusted_is_not_tried_again(
+    collector: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def distrust(*_: object, **__: object) -> None:
+        raise URLError(ssl.SSLCertVerificationError("self-signed"))
+
+    monkeypatch.setattr(OpenerDirector, "open", distrust)
+    person = Person(collector, tmp_path)
+    with pytest.raises(SendingError, match="certificate"):
+        person.participant.answer(ANSWERS)
+    assert person.waits == []
 
 
 def test_the_usual_ledger_lies_in_the_persons_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

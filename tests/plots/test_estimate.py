@@ -64,6 +64,18 @@ def test_a_biased_estimate_shows_its_standard_errors_and_no_interval() -> None:
     assert not any("95" in label for label in panel.get_legend_handles_labels()[1])
 
 
+def test_questions_share_a_scale_unless_all_bars_of_one_would_be_slivers() -> None:
+    some = {"few": ([0.6, 0.4], [0.01] * 2), "some": ([0.25] * 4, [0.01] * 4)}
+    alike = draw(estimate_of(some))
+    assert len({panel.get_xlim() for panel in alike.axes}) == 1
+    assert "scale" not in alike.get_suptitle()
+    figure = draw(estimate_of({**some, "many": ([0.05] * 20, [0.001] * 20)}))
+    few, middle, many = (panel.get_xlim() for panel in figure.axes)
+    assert few == middle
+    assert many[1] < 6
+    assert "scale" in figure.get_suptitle()
+
+
 @pytest.mark.parametrize(("attributes", "drawn"), [(1, 1), (4, 4), (9, 6)])
 def test_a_picture_is_never_taller_than_can_be_looked_at(
     attributes: int, drawn: int, monkeypatch: pytest.MonkeyPatch

@@ -46,7 +46,7 @@ def test_of_very_many_labels_the_most_frequent_are_drawn() -> None:
     assert np.asarray(image.get_array()).shape == (40, 3)
     assert not figure.axes[0].texts
     assert max(figure.get_size_inches()) < 30
-    largest = 100 * np.array(table(500, 3).standard_errors).max()
+    largest = 196 * np.array(table(500, 3).standard_errors).max()
     assert f"± {largest:.1f}" in figure.get_suptitle()  # cells without numbers
     assert "460 others" in figure.axes[0].get_ylabel()
 

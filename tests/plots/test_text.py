@@ -102,6 +102,7 @@ def test_the_program_says_a_warning_in_one_line(monkeypatch: pytest.MonkeyPatch)
     for name in ("app", "signal.signal"):
         monkeypatch.setattr(f"privtally.cli.app.{name}", lambda *_, **__: None)
     monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
-    main()
+    with pytest.raises(SystemExit):
+        main()
     said = warnings.formatwarning(MissingLettersWarning("a sentence"), MissingLettersWarning, "text.py", 1)
     assert said == "privtally: a sentence\n"

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import combinations
-from math import exp, log
+from math import exp, lcm, log
 
 import numpy as np
 import pytest
@@ -20,16 +20,19 @@ SMALL = [(2, 2), (3, 3), (2, 2, 2), (2, 3), (3, 3, 3), (2, 2, 2, 2), (2, 3, 5), 
 
 def brute_force(laws: dict[tuple[int, ...], Law]) -> dict[int, Fraction]:
     """The largest ratio for each number of differing attributes, from the enumerated laws of all records."""
-    found: dict[int, Fraction] = {}
-    for one, two in combinations(laws, 2):
+    whole = lcm(*(chance.denominator for law in laws.values() for chance in law.values()))
+    weights = {record: {report: int(chance * whole) for report, chance in law.items()} for record, law in laws.items()}
+    found: dict[int, tuple[int, int]] = {}
+    for one, two in combinations(weights, 2):
         differing = sum(x != y for x, y in zip(one, two, strict=True))
-        assert laws[one].keys() == laws[two].keys()
-        for report, chance in laws[one].items():
-            other = laws[two][report]
-            known = found.get(differing, Fraction(0))
-            if chance > known * other or other > known * chance:
-                found[differing] = max(chance / other, other / chance)
-    return found
+        assert weights[one].keys() == weights[two].keys()
+        high, low = found.get(differing, (0, 1))
+        for report, weight in weights[one].items():
+            other = weights[two][report]
+            if weight * low > high * other or other * low > high * weight:
+                high, low = max(weight, other), min(weight, other)
+        found[differing] = high, low
+    return {differing: Fraction(*ratio) for differing, ratio in found.items()}
 
 
 def assert_losses_are_those_of(mechanism: Mechanism, laws: dict[tuple[int, ...], Law]) -> None:

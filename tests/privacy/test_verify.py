@@ -16,12 +16,14 @@ from privtally.privacy.certificate import certify, dump_certificate
 from privtally.privacy.second_response import CertificateError
 from privtally.privacy.verify import verify
 from tests.mechanisms.test_contract import plan_of_any_parts
-from tests.support import EXTENDED_PLANS, cases, plan_of, plan_with
+from tests.scale import scaled
+from tests.support import EXTENDED_PLANS, SHAPES, cases, plan_of, plan_with
 
+SMALLER = tuple(sizes for sizes in SHAPES if prod(sizes) < 100)
 Edit = Callable[[dict[str, Any]], object]
 
 
-@pytest.mark.parametrize(("mechanism", "sizes"), cases())
+@pytest.mark.parametrize(("mechanism", "sizes"), cases(scaled(SMALLER, SHAPES)))
 def test_true_certificates_are_accepted(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
     plan = plan_of(mechanism, sizes, epsilon=0.7, seed=2)
     verify(plan.dump(), dump_certificate(certify(plan)))

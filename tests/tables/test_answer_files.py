@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from privtally.tables import answer_files
 from privtally.tables.answer_files import open_answers
 from privtally.tables.csv_table import open_table
 from privtally.tables.database import text
+from tests.scale import scaled
 
 SECRET = "zzz-my-secret-answer"
 CAFE = Schema.of({"smokes": ["no", "yes"], "café": ["jamais", "très"]})
@@ -202,6 +204,13 @@ def test_one_column(tmp_path: Path, packing: str) -> None:
     assert "blank" in str(refusal(path, Schema.of({"smokes": ["no", "yes"]})))
 
 
+@pytest.mark.parametrize("kind", ["ndjson", "csv.gz", "parquet"])
+def test_a_pipe_that_the_engine_would_have_to_read_twice_is_refused(tmp_path: Path, kind: str) -> None:
+    pipe = tmp_path / f"data.{kind}"
+    os.mkfifo(pipe)
+    assert "pipe" in str(refusal(pipe))
+
+
 def test_directories_patterns_and_names_with_special_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     yes, no = {"smokes": "yes", "café": "très"}, {"smokes": "no", "café": "jamais"}
     lake = tmp_path / "lake"
@@ -250,7 +259,7 @@ ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n", " \n", ""])
     st.sampled_from(["smokes,café", "café,smokes", "smokes,note,café", '"smokes",café']),
     st.sampled_from(["\n", "\r\n"]),
 )
-@settings(max_examples=100)
+@settings(max_examples=scaled(40, 100))
 def test_the_engine_and_the_careful_reader_agree(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[list[str], str]], header: str, end: str
 ) -> None:

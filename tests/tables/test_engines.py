@@ -14,6 +14,7 @@ from privtally.tables import engines, library
 from privtally.tables.engines import EngineChoice, open_reports
 from privtally.tables.report_files import list_set_aside, tally_files
 from privtally.tables.tallying import tally_table
+from tests.scale import scaled
 from tests.tables.made_up_reports import PLANS, Row, Table, reference, tables, write
 
 pytest.importorskip("polars", reason="needs the extra: pip install 'privtally[polars]'")
@@ -36,7 +37,7 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("pieces")
-@settings(max_examples=5)
+@settings(max_examples=scaled(3, 5))
 @given(table=tables())
 def test_the_engines_agree(table: Table) -> None:
     with TemporaryDirectory() as directory:

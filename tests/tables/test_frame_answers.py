@@ -70,14 +70,14 @@ def test_codes_are_taken_where_they_are_said_to_be(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bad_value_is_named_by_row_and_attribute_and_not_quoted(kind: str) -> None:
     said = refusal(KINDS[kind]({**COLUMNS, "café": ["très", SECRET, "très"], "age": [1, 2, 100]}))
-    assert "row 2: attribute 'café'" in said
-    assert "row 3: attribute 'age'" in said
+    assert "row 2: question 'café'" in said
+    assert "row 3: question 'age'" in said
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_null_is_refused_where_an_answer_is_needed(kind: str) -> None:
     said = refusal(KINDS[kind]({**COLUMNS, "smokes": ["yes", None, "no"]}))
-    assert "row 2: attribute 'smokes' is blank" in said
+    assert "row 2: question 'smokes' is blank" in said
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+import duckdb
 import numpy as np
 import pytest
 
 from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
 from privtally.tables import gathering
+from privtally.tables.frames import recognise
 from privtally.tables.gathering import Gathered, order_of
 from privtally.tables.paths import format_of
-from privtally.tables.report_output import write_reports
+from privtally.tables.report_output import id_and_codes, stream_of, write_reports
 from tests.tables.test_report_files import SILENT, made_up
 
 REPORTS = made_up(SILENT, 700)
@@ -113,6 +115,17 @@ def test_an_error_in_the_middle_leaves_nothing_behind(tmp_path: Path, name: str,
         write_reports(tmp_path / name, SILENT, _Failing(SILENT))
     assert [path.name for path in tmp_path.iterdir()] == ([name] if there else [])
     assert not there or (tmp_path / name).read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "polars, lazy", "pyarrow", "duckdb"])
+def test_an_error_in_the_middle_makes_no_frame(library: str) -> None:
+    kinds = pytest.importorskip("tests.tables.frame_kinds", reason="needs all libraries of frames")
+    frame = recognise(kinds.KINDS[library]({"a": [1]}))
+    assert frame is not None
+    reports = stream_of(SILENT, _Failing(SILENT))
+    with pytest.raises((DocumentError, duckdb.Error), match="no more"):
+        frame.alike(reports, id_and_codes(SILENT)).fetchall()  # a relation is computed when it is used
+    assert isinstance(reports.fault, DocumentError)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

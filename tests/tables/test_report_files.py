@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import os
 import random
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,18 @@ def test_every_kind_of_file(tmp_path: Path, kind: str, plan: Plan) -> None:
     path = write(tmp_path / f"r.{kind}", reports)
     assert facts(tally_files(plan, [path])) == (count(plan, reports.codes).body(), 0, {})
     assert facts(tally_files(plan, [path], trust_ids=True)) == (count(plan, reports.codes).body(), 0, {})
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "ndjson"])
+def test_a_pipe_can_be_counted(tmp_path: Path, kind: str) -> None:
+    reports = made_up(SILENT, 50)
+    content = write(tmp_path / f"there.{kind}", reports).read_bytes()
+    pipe = tmp_path / f"pipe.{kind}"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(pipe.write_bytes, content)
+        assert facts(tally_files(SILENT, [pipe])) == (count(SILENT, reports.codes).body(), 0, {})
+        written.result()
 
 
 def test_the_columns_and_the_metadata_of_parquet(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from privtally.tables.frame_reports import tally
 from privtally.tables.library import LibraryReports
 from privtally.tables.report_files import tally_files
 from privtally.tables.tallying import tally_table
+from tests.scale import scaled
 from tests.support import first_plan
 from tests.tables.made_up_reports import Table, reference, tables, write
 
@@ -33,7 +34,7 @@ pytestmark = [
 
 from privtally.tables import spark, spark_privatise  # noqa: E402  # after the skip
 from privtally.tables.spark import spark_session  # noqa: E402  # after the skip
-from tests.tables.spark_cluster import Cluster, DyingAttempt, DyingLibrary, cluster_in  # noqa: E402  # after the skip
+from tests.tables.spark_cluster import QUICK_JAVA, Cluster, DyingAttempt, DyingLibrary, cluster_in  # noqa: E402  # after the skip
 
 SPARK = EngineChoice("spark")
 PLAN = first_plan((2, 3))
@@ -41,11 +42,10 @@ ROWS = [40, 50, 60]
 """How many answers are in each file."""
 SCHEMA = Schema((Attribute("a.b", ("x", "y")), Attribute("c", bins=(0, 10, 20), optional=True)))
 PEOPLE = [("x", 5, "left alone"), ("y", None, ""), ("y", 19, "")]
-# Compiling costs more than it saves in jobs of so few rows, and so does planning them anew.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Planning and compiling anew cost more than they save in jobs of so few rows.
 OPTIONS = {
-    "spark.driver.extraJavaOptions": QUICK,
-    "spark.executor.extraJavaOptions": QUICK,
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -68,7 +68,7 @@ def session(cluster: Cluster) -> Iterator[Any]:
 
 
 @pytest.mark.usefixtures("cluster")
-@settings(max_examples=3, phases=[Phase.generate])
+@settings(max_examples=scaled(1, 3), phases=[Phase.generate])
 @given(table=tables())
 def test_spark_agrees_with_the_reference(table: Table) -> None:
     with TemporaryDirectory() as directory:
@@ -77,6 +77,7 @@ def test_spark_agrees_with_the_reference(table: Table) -> None:
             assert tally_table(table.plan, reports) == reference(table)
 
 
+@pytest.mark.full
 def test_the_counts_are_the_same_when_a_worker_is_killed(cluster: Cluster, tmp_path: Path) -> None:
     made = spark_privatise.privatise_files(PLAN, write_answers(tmp_path), tmp_path / "reports")
     files, marker = sorted((tmp_path / "reports").iterdir()), tmp_path / "died"
@@ -159,7 +160,7 @@ def test_answers_come_from_a_frame_of_spark(session: Any) -> None:
 
 def test_a_bad_answer_is_not_quoted(session: Any) -> None:
     frame = session.createDataFrame([("zzz-secret", 5)], ["a.b", "c"])
-    with pytest.raises(RecordError, match=r"row 1: attribute 'a\.b'") as fault, open_data(frame, SCHEMA) as answers:
+    with pytest.raises(RecordError, match=r"row 1: question 'a\.b'") as fault, open_data(frame, SCHEMA) as answers:
         answers.read_all()
     assert "secret" not in str(fault.value)
 

@@ -14,6 +14,7 @@ from privtally.files import write_bytes
 from privtally.tables import report_input, state
 from privtally.tables.report_files import tally_files
 from privtally.tables.state import tally_on
+from tests.scale import scaled
 from tests.tables.test_report_files import OTHER, SILENT, facts, line, made_up, write
 
 SMALL = st.tuples(
@@ -27,7 +28,7 @@ SMALL = st.tuples(
     st.lists(st.integers(0, 3), min_size=5, max_size=5),
     st.booleans(),
 )
-@settings(max_examples=15)
+@settings(max_examples=scaled(8, 15))
 def test_any_days_give_what_all_files_give_at_once(
     tmp_path_factory: pytest.TempPathFactory,
     content: list[list[tuple[int, tuple[int | None, ...]]]],

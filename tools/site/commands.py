@@ -62,7 +62,7 @@ def _section(command: Any, context: Any) -> str:
         _marked(command.help),
         "",
         *_examples(name),
-        "```text",
+        "```sh",
         usage,
         "```",
         "",
@@ -82,4 +82,4 @@ def _marked(text: str) -> str:
 def _examples(name: str) -> list[str]:
     if name in EXAMPLES:
         return ["```console", *(f"$ {line}" for line in EXAMPLES[name]), "```", ""]
-    return ["```text", *PATTERNS[name], "```", ""]
+    return ["```sh", *PATTERNS[name], "```", ""]

@@ -1,4 +1,4 @@
-"""advise: which campaign to run."""
+"""advise: which way to ask."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ def advise(
         Path | None,
         Option(metavar="FILE", help="Also draw ± against the budget and the guesses to a .png or .svg file."),
     ] = None,
-    every: Annotated[bool, Option("--all", help="Also show what to expect of every other campaign.")] = False,
+    every: Annotated[bool, Option("--all", help="Also show what to expect of every other way to ask.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Recommend how to ask before anybody is asked, and say ± how many percentage points to expect.
@@ -66,6 +66,8 @@ def advise(
     check_question(question)
     if within is not None and not 0 < within <= 100:
         raise CampaignError(f"--within must be above 0 and at most 100 percentage points, got {within}")
+    if every and json:
+        raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
     if plot is not None:
         check_picture_path(plot)
     the_schema = read_schema(schema)
@@ -100,7 +102,7 @@ def advise(
         out.print(_say_needed(question, result["wanted"]))
     if not every:
         more = "; --within 5 says how many people ± 5 points take" if within is None else ""
-        out.print(f"--all shows every other campaign{more}.")
+        out.print(f"--all shows every other way to ask{more}.")
         return
     _print_expected(rows)
     out.print(HALF_WIDTH)
@@ -129,7 +131,7 @@ def _print_expected(rows: "list[Expected]") -> None:
     from rich.table import Column, Table
 
     numbers = (Column(name, justify="right") for name in ("first phase", "expect", "guessed at most"))
-    table = Table("campaign", *numbers)
+    table = Table("way to ask", *numbers)
     for row in rows:
         share = "" if row.design.phase1_share is None else percent(row.design.phase1_share)
         table.add_row(layout(row.design), share, f"± {number(row.points)} points", percent(row.pivot_guess))

@@ -64,7 +64,7 @@ def print_top(top: TopEstimate, console: Console) -> None:
             table.add_row("", rarer(attribute.of - len(attribute.labels)))
         table.add_section()
     console.print(table)
-    console.print("The intervals of all labels of a question hold together 95 % of the time, chosen or not.")
+    console.print("The intervals of all answers to a question hold together 95 % of the time, chosen or not.")
     for note in top.notes:
         console.print(note)
 

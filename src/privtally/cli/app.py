@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 import warnings
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +37,7 @@ from privtally.cli import (
 )
 from privtally.cli.commands import Command, Group, reflowed
 from privtally.cli.examples import epilog
+from privtally.cli.mistakes import UsageError, sentence
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
@@ -53,6 +55,7 @@ Ask many questions, learn the totals, never the answers. Start with:
   privtally demo                       see it work on simulated people
   privtally init --from-csv DATA.csv   write down the questions of your data
   privtally run DATA.csv               make answers private, estimate totals
+  privtally serve                      ask people in a browser
 
 privtally --help lists all commands; privtally COMMAND --help explains it."""
 
@@ -105,6 +108,12 @@ def _sentence(message: Warning | str, *_: Any, **__: Any) -> str:
     return f"privtally: {message}\n"
 
 
+@cache
+def _program() -> Any:
+    """The program, put together once in a process however often it runs."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
@@ -114,7 +123,12 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app(prog_name="privtally")
+        # Without typer's own frames around mistakes, which are said as every refusal is.
+        sys.exit(_program()(prog_name="privtally", standalone_mode=False))
+    except UsageError as mistake:
+        if mistake.message or isinstance(mistake, typer.BadParameter):  # else the help was printed
+            sys.stderr.write(f"privtally: {sentence(mistake)}\n")
+        sys.exit(2)
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
         sys.exit(2)

@@ -52,7 +52,10 @@ def create(
     about: Annotated[str, Option(metavar="TEXT", help="Who asks, and why: participants read it.")] = "",
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
-    phase1_share: Annotated[float, Option(metavar="SHARE", help="The share of tokens for the first phase.")] = 0.1,
+    phase1_share: Annotated[
+        float,
+        Option(metavar="SHARE", help="The share of tokens for the first phase.", show_default="0.1; auto chooses"),
+    ] = 0.1,
     public_url: PublicUrlOption = None,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
@@ -122,7 +125,8 @@ def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
         err.print("There are no campaigns yet; privtally campaign create starts one.")
     for own in found:
         reports = sum(phase.reports for phase in own.phases)
-        out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {reports:>9,} reports  {own.title}")
+        counted = f"{reports:>9,} {'report ' if reports == 1 else 'reports'}"
+        out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {counted}  {own.title}")
 
 
 @app.command(cls=Command)

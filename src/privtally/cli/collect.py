@@ -31,6 +31,7 @@ def privatise(
     ] = 0,
     engine: PrivatiseEngineOption = "duckdb",
     master: MasterOption = None,
+    force: options.ForceFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Turn every row of answers into a private report, in an order that says nothing about the rows.
@@ -42,6 +43,8 @@ def privatise(
     if engine == "spark":
         if workers:
             raise EngineError("--workers has no effect with --engine spark, which has its own; leave it out")
+        if force:
+            raise EngineError("--force has no effect with --engine spark, which writes a new directory; leave it out")
         privatise_on_spark(data, plan, output, master, codes=codes, keep_order=keep_order, json=json)
         return
     from os import cpu_count
@@ -49,7 +52,7 @@ def privatise(
     from privtally.tables.engines import EngineChoice
 
     EngineChoice(engine, master)
-    from privtally.files import check_output, read_plan
+    from privtally.files import check_new, check_output, read_plan
     from privtally.participant.bulk import respond_in_bulk
     from privtally.tables.answer_files import open_answers
     from privtally.tables.gathering import Gathered
@@ -57,6 +60,7 @@ def privatise(
     from privtally.tables.report_output import write_reports
 
     check_output(output, [*every_file(data), plan])
+    check_new(output, force=force)
     check_format(output)
     the_plan = read_plan(plan)
     with (

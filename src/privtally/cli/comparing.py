@@ -8,6 +8,7 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.commands import complete_list
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
+from privtally.cli.mistakes import not_among
 from privtally.errors import CampaignError, PrivtallyError
 from privtally.names import MAX_PIVOT_GUESS, MECHANISMS, METHODS, RULES_WITH_BOUND, MechanismName
 
@@ -50,7 +51,7 @@ def compare(
         str | None,
         Option(
             metavar="NAMES",
-            help="Mechanisms, separated by commas; all that fit if not given.",
+            help="Mechanisms (how answers become private), separated by commas; all that fit if not given.",
             autocompletion=complete_list(MECHANISMS),
         ),
     ] = None,
@@ -65,26 +66,28 @@ def compare(
 ) -> None:
     """Compare all mechanisms and methods by simulation, on public or pilot data of your own.
 
-    Every campaign is run --runs times with this program's own estimators. The answer is the best method of each
+    Every way to ask is simulated --runs times with this program's own estimators. The answer is the best method of each
     mechanism, as half the width of a 95 % interval in percentage points; --all shows all methods.
     """
     from privtally.cli.groups import named_groups
     from privtally.cli.schemas import find_schema
-    from privtally.documents.plan import check_epsilon, design
+    from privtally.documents.plan import design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
     from privtally.lab.variants import chosen_groups, extended, fits, variants
     from privtally.plots.comparison import draw_comparison
     from privtally.plots.estimate import check_picture_path
 
+    if every and json:
+        raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
     if plot is not None:
         check_picture_path(plot)
     try:
         budgets = list(dict.fromkeys(map(float, epsilon.split(","))))
     except ValueError:
-        raise CampaignError(f"--epsilon takes numbers separated by commas, got {epsilon!r}") from None
+        raise CampaignError(f"--epsilon must be a number, or numbers separated by commas, got {epsilon!r}") from None
     for budget in budgets:
-        check_epsilon(budget)
+        options.check_budget(budget)
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
     wanted = _chosen("--mechanisms", mechanisms, MECHANISMS)
     if not 0 < max_pivot_guess <= 1:
@@ -117,7 +120,9 @@ def compare(
     if plot is not None:
         write_picture(draw_comparison(table), plot)
     for mechanism in dict.fromkeys(row.mechanism for row in rows if row.without_answer):
-        err.print(f"In some runs of {mechanism} nothing could be estimated; there all labels were taken to be alike.")
+        err.print(
+            f"In some runs of {mechanism} nothing could be estimated; there all answers count as equally frequent."
+        )
     if json:
         print_json(table)
     else:
@@ -153,7 +158,7 @@ def _print_comparison(rows: "list[Comparison]", people: int, runs: int, *, every
         out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
     out.print(f"{people:,} people, {runs} simulated runs; {HALF_WIDTH}")
     numbers = (Column(name, justify="right") for name in ("measured", "s.e.", "expected"))
-    table = Table("ε", "campaign", "method", *numbers)
+    table = Table("ε", "way to ask", "method", *numbers)
     shown = rows if every else _best_of_each(rows)
     for place, row in enumerate(shown):
         if place and shown[place - 1].epsilon != row.epsilon:
@@ -175,5 +180,5 @@ def _chosen(option: str, words: str | None, known: tuple[str, ...]) -> list[str]
     chosen = list(known) if words is None else list(dict.fromkeys(word.strip() for word in words.split(",")))
     for word in chosen:
         if word not in known:
-            raise CampaignError(f"{option} knows {', '.join(known)}, not {word!r}")
+            raise CampaignError(not_among(option, word, known))
     return chosen

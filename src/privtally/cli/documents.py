@@ -43,6 +43,7 @@ def design(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     coarsen: options.CoarsenFlag = False,
+    force: options.ForceFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Write the plan of the first phase: the rules by which answers become private.
@@ -54,10 +55,11 @@ def design(
     from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
     from privtally.documents.plan import design
-    from privtally.files import check_output, read_schema
+    from privtally.files import check_new, check_output, read_schema
     from privtally.mechanisms.coarsen import coarsened
 
     check_output(output, [schema])
+    check_new(output, force=force)
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism == "auto":
         options.refuse_without_effect(context, ["groups", "pivots"], options.AUTO)
@@ -98,6 +100,7 @@ def learn(
         ),
     ] = None,
     pivots: options.PivotsOption = 1,
+    force: options.ForceFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Write the plan of the second phase, learned from what the first one counted.
@@ -108,9 +111,10 @@ def learn(
     """
     from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
     from privtally.collector.learn import check_learns, compare_groups, learn
-    from privtally.files import check_output, read_history
+    from privtally.files import check_new, check_output, read_history
 
     check_output(output, phase)
+    check_new(output, force=force)
     history = read_history(phase)
     check_learns(history[0][0].mechanism)
     options.check_learning(context, history[0][0].mechanism, rule, ["people"] if groups == "auto" else ())
@@ -136,13 +140,15 @@ def learn(
 def refresh(
     plans: Annotated[list[Path], Argument(metavar="PLAN…", help="All plans of the campaign so far.")],
     output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the plan goes.")],
+    force: options.ForceFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Write a plan to ask again later: it asks as the campaign's first plan did."""
     from privtally.documents.campaign import refresh
-    from privtally.files import check_output, read_plan
+    from privtally.files import check_new, check_output, read_plan
 
     check_output(output, plans)
+    check_new(output, force=force)
     _write_plan(refresh([read_plan(path) for path in plans]), output, json=json)
 
 

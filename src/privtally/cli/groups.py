@@ -1,4 +1,4 @@
-"""--groups: attributes by name, or chosen, and what there is to say about the choice."""
+"""--groups: questions by name, or chosen, and what there is to say about the choice."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,7 @@
 """init: a schema, asked for question by question."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -56,16 +56,17 @@ def init(
     """
     from privtally.cli import question_text
     from privtally.exact.wire import normal
-    from privtally.files import STANDARD, write_bytes
+    from privtally.files import STANDARD, check_new, write_bytes
     from privtally.schema import Schema
 
+    if from_csv is not None and from_csv.is_dir():
+        raise DocumentError(f"cannot read {from_csv}: it is a directory; name a file")
     beside = None if from_csv is None or from_csv == STANDARD else from_csv.with_suffix(".toml")
     path = file or beside or USUAL_SCHEMA
     if path.suffix.lower() != ".toml":
         of_data = f", or say --from-csv {path}" if path.suffix.lower() == ".csv" else ""
         raise DocumentError(f"{path}: init writes TOML; give the schema a name that ends in .toml{of_data}")
-    if path.exists() and not force:
-        raise DocumentError(f"{path} is there already and stays as it is; name a new file, or say --force")
+    check_new(path, force=force)
     if not path.parent.is_dir():
         raise DocumentError(f"cannot write {path}: there is no directory {path.parent}; make it first")
     columns = None if from_csv is None else _columns(from_csv, drop or ())
@@ -75,7 +76,7 @@ def init(
     if len(given) < len(question or ()):
         raise SchemaError("--question names the same question twice; every question must have another name")
     skippable = set(map(normal, optional or ()))
-    _check_names(given, skippable, columns, from_csv)
+    _check_names(given, skippable, columns, from_csv, set(map(normal, drop or ())))
     attributes = {
         name: question_text.attribute(name, answers, optional=name in skippable) for name, answers in given.items()
     }
@@ -98,7 +99,7 @@ def _columns(path: Path, drop: Sequence[str]) -> list[str]:
     from privtally.tables.csv_table import column_names
     from privtally.tables.paths import Format, format_of
 
-    if path.is_dir() or (format_of(path) or Format("csv")).kind != "csv":
+    if (format_of(path) or Format("csv")).kind != "csv":
         raise SchemaError(
             f"{path} is not a CSV file, whose header --from-csv reads; leave --from-csv out and type the questions"
         )
@@ -109,13 +110,19 @@ def _columns(path: Path, drop: Sequence[str]) -> list[str]:
 
 
 def _check_names(
-    given: Mapping[str, str], optional: Iterable[str], columns: Sequence[str] | None, path: Path | None
+    given: Mapping[str, str],
+    optional: Iterable[str],
+    columns: Sequence[str] | None,
+    path: Path | None,
+    dropped: Collection[str],
 ) -> None:
     """Refuse options for questions that are not there."""
     for name in optional:
         if name not in given:
             raise SchemaError(f"--optional '{name}' names no --question; say --question '{name}: …' too")
     for name in given:
+        if name in dropped:
+            raise SchemaError(f"'{name}' is named by --question and by --drop; leave one of them out")
         if columns is not None and name not in columns:
             raise SchemaError(f"{path} has no column '{name}' for --question; its header must name it")
 
@@ -175,9 +182,15 @@ def _answers_to(name: str, before: "Attribute | None") -> "Attribute | None":
         except PrivtallyError as refusal:
             err.print(f"  {refusal}.")
             continue
-        skipped = _ask("  May it be skipped or blank? [y/N] ").lower() in ("y", "yes")
-        return replace(own, optional=True) if skipped else own
+        return replace(own, optional=_yes("  May it be skipped or blank? [y/N] "))
     return None
+
+
+def _yes(prompt: str) -> bool:
+    """Whether somebody says yes; an empty line is no, and what is neither is asked again."""
+    while (word := _ask(prompt).lower()) not in ("", "n", "no", "y", "yes"):
+        err.print(f"  '{word}' is neither yes nor no; type y or n.")
+    return word in ("y", "yes")
 
 
 def _ask(prompt: str) -> str:
@@ -197,7 +210,8 @@ def _say_next(path: Path, data: Path | None) -> None:
     )
     shown = quote(str(path))
     if data is None:
-        out.print(f"Next: privtally advise {shown}, or with answers at hand privtally run DATA.csv --schema {shown}")
+        out.print(f"Next: privtally advise {shown} says how to ask, privtally campaign create {shown} starts a survey,")
+        out.print(f"and privtally run DATA.csv --schema {shown} is for answers at hand.")
     else:
         schema = "" if path == data.with_suffix(".toml") else f" --schema {shown}"
         out.print(f"Next: privtally run {quote(str(data))}{schema}")

@@ -2,6 +2,8 @@
 
 from math import exp
 
+from privtally.exact.rounding import rounded_up
+
 
 def points(value: float) -> str:
     """An error in percentage points."""
@@ -25,9 +27,8 @@ def share(value: float) -> str:
 
 def surer(epsilon: float) -> str:
     """What a budget means, in one sentence."""
-    times = exp(epsilon)
-    often = f"{times:.3g}" if times < 1.5 else number(times)
+    times = f"{rounded_up(exp(epsilon)):,f}"
     return (
-        f"Privacy budget ε = {epsilon:g}: a report can make anybody at most {often} times surer of something about the "
+        f"Privacy budget ε = {epsilon:g}: a report can make anybody at most {times} times surer of something about the "
         "person who sent it."
     )

@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 import typer
 from typer import Argument, Option
 
-from privtally.errors import CampaignError
+from privtally.errors import CampaignError, PlanError
 from privtally.names import (
     LEARNED_WITH,
     MECHANISMS,
@@ -24,6 +24,22 @@ from privtally.names import (
 
 def _or(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def check_budget(epsilon: float) -> None:
+    """Refuse a budget out of range, by the option's name."""
+    from privtally.documents.plan import check_epsilon
+
+    try:
+        check_epsilon(epsilon)
+    except PlanError as refusal:
+        raise PlanError(f"--{refusal}") from None
+
+
+def _budget(context: typer.Context, epsilon: float) -> float:
+    if not context.resilient_parsing:  # a shell that completes words needs nothing of what checks them
+        check_budget(epsilon)
+    return epsilon
 
 
 FINER = "Finer control"
@@ -57,11 +73,24 @@ CodesFlag = Annotated[
     bool, Option("--codes", help="The data has codes 0, 1, 2 … instead of answers, in the order of the schema.")
 ]
 EpsilonOption = Annotated[
-    float, Option("--epsilon", "-e", metavar="NUMBER", help="The privacy budget of each participant, 0.000001 to 32.")
+    float,
+    Option(
+        "--epsilon",
+        "-e",
+        metavar="NUMBER",
+        help="The privacy budget of each participant, 0.000001 to 32: a smaller one is more private and less exact.",
+        callback=_budget,
+    ),
 ]
 JsonFlag = Annotated[bool, Option("--json", help="Print the result as JSON, for programs.")]
 MechanismOption = Annotated[
-    MechanismName, Option("--mechanism", "-m", metavar="NAME", help=f"How answers become private: {_or(MECHANISMS)}.")
+    MechanismName,
+    Option(
+        "--mechanism",
+        "-m",
+        metavar="NAME",
+        help=f"The mechanism, which is how answers become private: {_or(MECHANISMS)}.",
+    ),
 ]
 ChoiceOption = Annotated[
     MechanismChoice,
@@ -69,7 +98,7 @@ ChoiceOption = Annotated[
         "--mechanism",
         "-m",
         metavar="NAME",
-        help=f"How answers become private: auto (what advise recommends), {_or(MECHANISMS)}.",
+        help=f"The mechanism, which is how answers become private: auto (what advise recommends), {_or(MECHANISMS)}.",
     ),
 ]
 MethodOption = Annotated[
@@ -92,7 +121,7 @@ PivotsOption = Annotated[
     Option(
         rich_help_panel=FINER,
         metavar="N",
-        help="How many questions a report answers, 1 to 3; they share the budget (not with spl, corr-rr).",
+        help="How many questions a report answers (its pivots), 1 to 3; they share the budget (not with spl, corr-rr).",
     ),
 ]
 CoarsenFlag = Annotated[
@@ -110,7 +139,7 @@ RuleOption = Annotated[
         rich_help_panel=FINER, metavar="NAME", help=f"How corr-rr chooses how often answers go together: {_or(RULES)}."
     ),
 ]
-_GUESS = "How often somebody who sees a report may guess which question was really used"
+_GUESS = "How often somebody who sees a report may guess which question was really used (its pivot)"
 GuessOption = Annotated[
     float, Option(rich_help_panel=FINER, metavar="SHARE", help=f"{_GUESS}; 1 lets everybody know it.")
 ]
@@ -134,8 +163,16 @@ PhaseOption = Annotated[
 SeedOption = Annotated[int, Option(metavar="N", help="The same seed gives the same numbers.")]
 ShareOption = Annotated[
     float,
+    Option(rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first phase."),
+]
+ForceFlag = Annotated[bool, Option("--force", help="Replace the file if it is there already.")]
+ShareOrAutoOption = Annotated[
+    float,
     Option(
-        rich_help_panel=FINER, metavar="SHARE", help="The share of people who are asked in the first phase (Phase I)."
+        rich_help_panel=FINER,
+        metavar="SHARE",
+        help="The share of people who are asked in the first phase.",
+        show_default="0.1; auto chooses",
     ),
 ]
 PlotOption = Annotated[Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.")]

@@ -107,7 +107,9 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
         often = _gained(guess["with_report"], guess["without_report"])
         out.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")
     if part["bits"] is not None:
-        out.print(f"A report says {part['bits']:.4f} bits about a whole record.")
+        out.print(
+            f"A report says {part['bits']:.4f} bits about a whole record; 1 bit would settle a question of yes or no."
+        )
     if part["value_guesses"] is None:
         out.print("What an observer can guess is too large to enumerate for this plan.")
     _print_poisoning(part["poisoning"], out)
@@ -117,7 +119,7 @@ def _print_poisoning(poisoning: dict[str, Any], out: "Console") -> None:
     effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
     if not effects:
         out.print(
-            "What made-up reports can do is not computed for this plan: the counts of its attributes one by one do not "
+            "What made-up reports can do is not computed for this plan: the counts of its questions one by one do not "
             "determine their totals, only whole reports may."
         )
         return
@@ -128,7 +130,7 @@ def _print_poisoning(poisoning: dict[str, Any], out: "Console") -> None:
         quietly = _moved(worst["quiet_shift_points"])
         line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
     line += f". That attack is hidden up to a share of {share(worst['hidden_below_share'])}: honest people with other "
-    line += "answers would leave the same counts of every attribute. A weaker one hides at any share."
+    line += "answers would leave the same counts of every question. A weaker one hides at any share."
     out.print(line)
 
 

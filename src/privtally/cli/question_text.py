@@ -65,7 +65,7 @@ def _between_commas(name: str, answers: str) -> Iterator[str]:
 
 def as_toml(schema: Schema) -> str:
     """A schema as the text of a .toml file."""
-    head = "# Questions and the answers that they allow. Answers are declared here and never read off the data.\n"
+    head = "# An attribute is a question, its labels are the answers: declared here, never read off the data.\n"
     return head + "".join(f"\n[[attributes]]\n{_lines(own)}" for own in schema.attributes)
 
 

@@ -38,6 +38,7 @@ def reproduce(
 
     An id such as fig_3 stands for all its panels. The seed alone decides every number.
     """
+    from privtally.files import unwritable
     from privtally.lab.paper import reproduce as lab
     from privtally.lab.paper.datasets import data_directory
     from privtally.lab.paper.others import make_other
@@ -55,7 +56,7 @@ def reproduce(
     try:
         output.mkdir(exist_ok=True)
     except OSError as fault:
-        raise DocumentError(f"cannot write {output}: {fault.strerror}") from None
+        raise DocumentError(unwritable(output, fault)) from None
     with progress("Simulating", lab.point_count(chosen)) as advance:
         how = {"runs": runs, "seed": seed, "workers": workers or os.cpu_count() or 1}
         results = lab.reproduce(chosen, conventions, directory=directory, advance=advance, **how)

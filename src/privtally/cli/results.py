@@ -104,6 +104,6 @@ def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
     pair = normal(pair)
     exact = [(pair[:place], pair[place + 1 :]) for place, char in enumerate(pair) if char == ","]
     if not exact:
-        raise DocumentError("--pair needs two attributes with a comma between them: --pair smokes,drinks")
+        raise DocumentError("--pair needs two questions with a comma between them: --pair smokes,drinks")
     trimmed = [(one.strip(), two.strip()) for one, two in exact]
     return next((cut for cut in exact + trimmed if set(cut) <= set(names)), trimmed[0])

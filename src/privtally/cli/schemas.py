@@ -6,14 +6,14 @@ from pathlib import Path
 from shlex import quote
 
 from privtally.errors import DocumentError
-from privtally.files import STANDARD
+from privtally.files import STANDARD, missing
 from privtally.tables.paths import format_of
 
 
 def find_schema(data: Path, notice: Callable[[str], None]) -> Path:
     """The schema named as the data is, or schema.toml; says which it is."""
     if data != STANDARD and not data.exists() and not has_magic(str(data)):
-        raise DocumentError(f"cannot read {data}: there is no such file")
+        raise DocumentError(missing(data))
     candidates = [*_candidates(data)]
     for path in candidates:
         if path.is_file():
@@ -35,5 +35,5 @@ def _candidates(data: Path) -> list[Path]:
     name = data.name
     while format_of(Path(name)) is not None or name.lower().endswith((".gz", ".zst")):
         name = name.rpartition(".")[0]
-    names = ["schema"] if data == STANDARD else [name, "schema"]
+    names = ["schema"] if data == STANDARD or name in ("", "..") else [name, "schema"]
     return [beside / f"{own}{suffix}" for own in dict.fromkeys(names) for suffix in (".toml", ".json")]

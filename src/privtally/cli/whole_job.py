@@ -36,7 +36,7 @@ def run(
     top: options.TopOption = None,
     mechanism: options.ChoiceOption = "auto",
     method: MethodOption = "pooled",
-    phase1_share: options.ShareOption = 0.1,
+    phase1_share: options.ShareOrAutoOption = 0.1,
     rule: options.RuleOption = "robust",
     max_pivot_guess: options.BoundOption = None,
     observer: options.ObserverOption = "knows-nothing",

@@ -87,7 +87,7 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     mechanism = plan.sampler
     realised = log_floor(mechanism.ratio)
     console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
-    table = Table("question", "labels", "kept as it is", title="What happens to an answer", title_justify="left")
+    table = Table("question", "answers", "kept as it is", title="What happens to an answer", title_justify="left")
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
         channel = part.asked[place]
@@ -161,7 +161,7 @@ def fewer_pivots(plan: Plan) -> list[str]:
 def _describe_counts(counts: Counts, console: Console) -> None:
     console.print(f"Counts of {counts.reports:,} private reports to plan {counts.plan[:12]}… ({counts.detail}).")
     console.print("These are counts of randomised answers; `privtally estimate` turns them into frequencies.")
-    table = Table("attribute", "counts by code 0, 1, 2 …")
+    table = Table("question", "counts by code 0, 1, 2 …")
     for own, tally in enumerate(counts.attributes):
         table.add_row(str(own + 1), _list([f"{count:,}" for count in tally.tolist()]))
     console.print(table)

@@ -85,9 +85,9 @@ def estimate_pair(history: History, first: str, second: str, method: Method = "p
     schema = history[0][0].schema
     for name in (first, second):
         if name not in schema.names:
-            raise EstimateError(f"there is no attribute '{name}'; the plan has {', '.join(schema.names)}")
+            raise EstimateError(f"there is no question '{name}'; the plan has {', '.join(schema.names)}")
     if first == second:
-        raise EstimateError(f"a pair needs two attributes, got '{first}' twice; name another one")
+        raise EstimateError(f"a pair needs two questions, got '{first}' twice; name another one")
     alone = one_way(history, method)
     found = _table(history, schema.names.index(first), schema.names.index(second), alone, method)
     if found is None:
@@ -104,7 +104,7 @@ def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates
     found = {pair: _table(history, *pair, alone, method) for pair in combinations(range(len(names)), 2)}
     tables = tuple(table for table in found.values() if table is not None)
     if not tables:
-        raise EstimateError(f"these reports say nothing about any two attributes together; {_WHO_DOES}")
+        raise EstimateError(f"these reports say nothing about any two questions together; {_WHO_DOES}")
     missing = tuple((names[one], names[two]) for (one, two), table in found.items() if table is None)
     return PairEstimates(tables, missing)
 

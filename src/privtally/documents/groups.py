@@ -14,13 +14,13 @@ def several(groups: Groups) -> Groups | None:
 
 def group_places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
     """Groups of attributes by their places; refused unless they name every attribute once."""
-    names = [name for group in groups for name in group]
+    names, known = [name for group in groups for name in group], schema.names
     if not all(groups):
-        raise PlanError("a group must name at least one attribute")
-    if unknown := [name for name in names if name not in schema.names]:
-        raise PlanError(f"there is no attribute '{unknown[0]}' to put into a group; the names are those of the schema")
-    if twice := [name for name in schema.names if names.count(name) > 1]:
-        raise PlanError(f"attribute '{twice[0]}' is named twice in the groups; each belongs to one")
-    if missing := [name for name in schema.names if name not in names]:
-        raise PlanError(f"attribute '{missing[0]}' is in no group; each belongs to one")
-    return tuple(tuple(map(schema.names.index, group)) for group in groups)
+        raise PlanError("a group must name at least one question")
+    if unknown := [name for name in names if name not in known]:
+        raise PlanError(f"there is no question '{unknown[0]}' to put into a group; the names are those of the schema")
+    if twice := [name for name in known if names.count(name) > 1]:
+        raise PlanError(f"question '{twice[0]}' is named twice in the groups; each belongs to one")
+    if missing := [name for name in known if name not in names]:
+        raise PlanError(f"question '{missing[0]}' is in no group; each belongs to one")
+    return tuple(tuple(map(known.index, group)) for group in groups)

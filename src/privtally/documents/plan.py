@@ -191,5 +191,5 @@ def design(
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget that is not a finite number in the supported range."""
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        limits = f"between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}"
-        raise PlanError(f"epsilon must be a finite number above 0, {limits}, got {epsilon}")
+        limits = f"{SMALLEST_EPSILON:f} to {LARGEST_EPSILON:g}"
+        raise PlanError(f"epsilon must be a number from {limits}, got {epsilon:g}")

@@ -105,7 +105,7 @@ def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> No
     if not _exactly(schema) and study.people > most:
         raise CampaignError(
             "with so many possible records people are simulated one by one, "
-            f"at most {most:,} of them; ask for fewer, or merge labels"
+            f"at most {most:,} of them; ask for fewer, or merge answers"
         )
 
 

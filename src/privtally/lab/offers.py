@@ -122,8 +122,9 @@ def _least(noises: Sequence[Noise], people: int) -> Callable[[Population], float
 def _frequencies(schema: Schema, question: Question, mechanism: MechanismName) -> Iterator[Offer]:
     """The campaigns of a mechanism, in one group and in the best groups."""
     shares: Sequence[float | None] = SHARES if NAMED[mechanism].learns else (None,)
+    known = schema.names
     for groups in _groups(schema.sizes, question.epsilon, mechanism):
-        names = None if groups is None else tuple(tuple(schema.names[own] for own in group) for group in groups)
+        names = None if groups is None else tuple(tuple(known[own] for own in group) for group in groups)
         for share in shares:
             with suppress(PrivtallyError):  # too few people for two phases
                 yield offer_of(schema, question, Design(mechanism, names, phase1_share=share))

@@ -45,7 +45,8 @@ def chosen_groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> N
     with suppress(PrivtallyError):
         groups = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism]).groups
         if len(groups) > 1:
-            return tuple(tuple(schema.names[own] for own in group) for group in groups)
+            names = schema.names
+            return tuple(tuple(names[own] for own in group) for group in groups)
     return None
 
 

@@ -79,7 +79,7 @@ def _derived(first: Attribute, second: Attribute) -> Classes | None:
         return tuple(zip(*cut, strict=True))
     if common:
         raise PlanError(
-            f"attributes '{first.name}' and '{second.name}' share some labels but not all; declare in the schema which "
+            f"questions '{first.name}' and '{second.name}' share some answers but not all; declare in the schema which "
             "go together ([[alignments]]) or that both are ordered, or use cond-rr"
         )
     return None

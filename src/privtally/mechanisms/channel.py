@@ -208,6 +208,6 @@ def randomized_response(epsilon: Fraction, size: int) -> Keep:
     same = floor_of(lambda power: power * other, epsilon)
     if not other or at_most_exp(Fraction(same, other), epsilon * LEAST_REALISED):
         raise PlanError(
-            f"64-bit weights cannot realise a budget of {float(epsilon):g} on {size} labels; choose another epsilon"
+            f"64-bit weights cannot realise a budget of {float(epsilon):g} on {size} answers; choose another epsilon"
         )
     return Keep(size, same, other)

@@ -20,7 +20,9 @@ def coarsened(schema: Schema) -> Schema:
     found = {own: _answers_of(schema, least, own) for own in places}
     joined = _joined(list(found.values()))
     if len(joined) < 2:
-        raise PlanError("these alignments join all labels in one class, so that nothing is left to ask; declare others")
+        raise PlanError(
+            "these alignments join all answers in one class, so that nothing is left to ask; declare others"
+        )
     classes = [[_others(found[own], together) for together in joined] for own in places]
     merged = [_merged(attribute, own) for attribute, own in zip(schema.attributes, classes, strict=True)]
     aligned: list[dict[str, tuple[str, ...]]] = [
@@ -37,7 +39,7 @@ def _answers_of(schema: Schema, least: int, own: int) -> Classes:
     classes = alignment_of(schema, least, own)
     if classes is None:
         names = schema.names[least], schema.names[own]
-        raise PlanError(f"attributes '{names[0]}' and '{names[1]}' are not aligned; declare which labels go together")
+        raise PlanError(f"questions '{names[0]}' and '{names[1]}' are not aligned; declare which answers go together")
     skipped = schema.attributes[least].optional or schema.attributes[own].optional
     return classes[:-1] if skipped else classes
 
@@ -65,7 +67,7 @@ def _merged(attribute: Attribute, classes: Sequence[list[int]]) -> Attribute:
         return Attribute(attribute.name, optional=attribute.optional, merged=labels)
     edges, in_order = attribute.numbers.edges, sorted(classes)
     if list(chain.from_iterable(in_order)) != list(range(attribute.answers)):
-        raise PlanError(f"attribute '{attribute.name}' can only be merged into wider bins; align bins side by side")
+        raise PlanError(f"question '{attribute.name}' can only be merged into wider bins; align bins side by side")
     kept = (*(edges[own[0]] for own in in_order), edges[-1])
     return Attribute(
         attribute.name, optional=attribute.optional, bins=kept, decimals=attribute.decimals, clamp=attribute.clamp

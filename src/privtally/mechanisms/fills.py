@@ -71,7 +71,7 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 class UniformFill(Fill, frozen=True, tag="uniform"):
     """Every code with the same probability."""
 
-    title: ClassVar[str] = "drawn evenly from all labels"
+    title: ClassVar[str] = "drawn evenly from all answers"
     even: ClassVar[bool] = True
 
     def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
@@ -129,7 +129,7 @@ class AlignedFill(Fill, frozen=True, tag="aligned", dict=True):
     Pairs are in order, each at most once.
     """
 
-    title: ClassVar[str] = "drawn from the labels that go with the chosen one, or from others"
+    title: ClassVar[str] = "drawn from the answers that go with the chosen one, or from others"
     conditional: ClassVar[bool] = True
     one_pivot: ClassVar[bool] = True
     pairs: tuple[AlignedPair, ...]
@@ -184,8 +184,8 @@ class TableFill(Fill, frozen=True, tag="table", dict=True):
         cells = sum(prod(sizes[pivot] for pivot in chosen) * sizes[other] for chosen, other in places)
         if cells > MAX_TABLE_CELLS:
             raise PlanError(
-                f"tables of all attributes given the others would have {cells:,} cells for this schema, "
-                f"at most {MAX_TABLE_CELLS:,} are allowed; merge labels or use rs-rfd"
+                f"tables of all questions given the others would have {cells:,} cells for this schema, "
+                f"at most {MAX_TABLE_CELLS:,} are allowed; merge answers or use rs-rfd"
             )
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:

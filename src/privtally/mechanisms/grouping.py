@@ -66,7 +66,7 @@ def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Groupi
     found = groups_by_number(sizes, epsilon, named)
     candidates = [own for number, own in found.items() if number < len(sizes) or not named.learns]
     if not candidates:
-        raise PlanError("no groups can be chosen for these attributes and this epsilon; name them, or use spl")
+        raise PlanError("no groups can be chosen for these questions and this epsilon; name them, or use spl")
     variance, groups = min(candidates, key=lambda candidate: candidate[0])
     together, alone = (found[number][0] if number in found else None for number in (1, len(sizes)))
     return Grouping(in_order(groups), variance, together, alone)

@@ -78,7 +78,7 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             raise PlanError(f"a part of {len(self.attributes)} attributes cannot ask {self.pivots} of them")
         if comb(len(self.attributes), self.pivots) > MOST_BRANCHES:
             raise PlanError(
-                f"{self.pivots} of {len(self.attributes)} attributes make more than {MOST_BRANCHES:,} choices; "
+                f"{self.pivots} of {len(self.attributes)} questions make more than {MOST_BRANCHES:,} choices; "
                 "ask for fewer, or in groups"
             )
         if (self.fill is None) != (self.pivots == len(self.attributes)):
@@ -113,7 +113,10 @@ def asking(
     attributes. The fill is for those that are not asked, if there are any.
     """
     if pivots > len(attributes):
-        raise PlanError(f"{pivots} pivots need at least {pivots} attributes in every group, one has {len(attributes)}")
+        raise PlanError(
+            f"{pivots} questions a report (pivots) need at least {pivots} questions in every group, "
+            f"one has {len(attributes)}"
+        )
     needed = fill if pivots < len(attributes) else None
     by_label = needed is not None and needed.by_label
     best = (RandomizedResponse() if by_label else best_channel(budget / pivots, sizes[own]) for own in attributes)
@@ -144,7 +147,7 @@ class Named:
     def check_takes_groups(self) -> None:
         """Refuse groups for a mechanism that asks every attribute in all its phases."""
         if self.fill is None and self.learned is None:
-            raise PlanError("spl has no groups: every attribute is one of its own; use smp or rs-fd for groups")
+            raise PlanError("spl has no groups: every question is one of its own; use smp or rs-fd for groups")
 
     def first(
         self, sizes: Sequence[int], epsilon: Fraction, groups: Groups | None = None, pivots: int = 1
@@ -162,7 +165,7 @@ class Named:
         groups = groups or (tuple(range(len(sizes))),)
         if self.learned is not None:
             if max(map(len, groups)) < 2:
-                raise PlanError("a mechanism that learns needs at least two attributes in a group; use spl or smp")
+                raise PlanError("a mechanism that learns needs at least two questions in a group; use spl or smp")
             for group in groups:
                 self.learned.check_sizes([sizes[own] for own in group], 1)
         if self.fill is None:

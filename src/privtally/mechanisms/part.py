@@ -118,12 +118,18 @@ class Part:
 
     def probability(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The exact probability of a sub-report given the part's codes of a record."""
-        total = Fraction(0)
-        for branch in self.branches:
-            if rest := self.rest_probability(branch, report):
-                own = (self.asked[pivot].probability(record[pivot], report[pivot]) for pivot in branch)
-                total += prod(own, start=rest)
-        return total / len(self.branches)
+        taken = (
+            self.branch_probability(branch, tuple(record[own] for own in branch), report) for branch in self.branches
+        )
+        return sum(taken, start=Fraction(0))
+
+    def branch_probability(self, branch: Places, codes: Places, report: Sequence[int]) -> Fraction:
+        """The probability that a branch is taken and gives a sub-report, given the true codes of its pivots."""
+        rest = self.rest_probability(branch, report)
+        if not rest:
+            return rest
+        asked = (self.asked[own].probability(code, report[own]) for own, code in zip(branch, codes, strict=True))
+        return prod(asked, start=rest / len(self.branches))
 
     def reports(self, codes: Sequence[Sequence[int]] | None = None) -> Iterator[SubReport]:
         """Every sub-report that the part's alphabet allows, or those with these answers to each attribute."""

@@ -4,6 +4,7 @@ Whatever happens then, the same bytes are sent again and no second report is dra
 """
 
 import os
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ import msgspec
 
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
-from privtally.errors import SendingError
+from privtally.errors import LedgerError, SendingError
 from privtally.exact import wire
 from privtally.files import silently
 from privtally.participant.ledger import report_of_round, report_to_send, settle
@@ -91,7 +92,12 @@ class Participant:
     """Hears a sentence before every wait."""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            raise SendingError("the campaign's address is not one; copy the whole link") from None
+        if not f"{self.address}{self.token or parts.fragment}".isascii():
+            raise SendingError("a campaign's address and token have plain letters and digits only; copy the whole link")
         wire.check_digest(self.campaign, "the last part of a campaign's address", SendingError)
         at_home = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
         if parts.scheme != "https" and not at_home:
@@ -126,7 +132,10 @@ class Participant:
         A report that was drawn before and may not have arrived is sent again instead, and so is that of a round that
         was answered. The report comes back, for those who want to look for it later.
         """
-        self.ledger.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.ledger.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as fault:
+            raise LedgerError(f"cannot make the ledger's directory {self.ledger.parent}: {fault.strerror}") from None
         report = report_to_send(self.ledger, self.campaign) or self._draw(answers)
         refusal = self._until_answered(lambda: self._send(report))
         settle(self.ledger, self.campaign, report)
@@ -152,8 +161,11 @@ class Participant:
                 return ask()
             except _PassingError as passing:
                 pause = max(pause, passing.seconds)
-            except (OSError, HTTPException):
-                continue
+            except (OSError, HTTPException) as fault:
+                if isinstance(getattr(fault, "reason", None), ssl.SSLCertVerificationError):
+                    raise SendingError(
+                        "the collector's certificate cannot be trusted, so nothing was sent; check the address"
+                    ) from None
         raise SendingError(f"the collector did not answer {ATTEMPTS} times; a report is kept, so try again later")
 
     def _read_plan(self) -> bytes:

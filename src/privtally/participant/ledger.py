@@ -18,7 +18,7 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import DocumentError, LedgerError
 from privtally.exact import wire
-from privtally.files import MOST_BYTES, is_stream, naming, open_binary, write_bytes
+from privtally.files import MOST_BYTES, is_stream, naming, open_binary, unwritable, write_bytes
 
 
 class SameSurveyWarning(UserWarning):
@@ -164,6 +164,6 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         held = lock.acquire()
     except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+        raise DocumentError(unwritable(path, fault)) from None
     with held:
         yield

@@ -1,6 +1,6 @@
 """The participant's side, and the only module that turns answers into reports."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,24 @@ from privtally.schema import Record, Records, Schema, code_type
 def encode(schema: Schema, answers: Mapping[str, str | float | None]) -> Record:
     """A participant's answers as a record: a label for each attribute, or a number where the schema has bins.
 
-    An optional attribute counts as skipped if its answer is missing, blank or None.
+    An optional attribute counts as skipped if its answer is blank or None, or missing where no answer has another name,
+    which may be the same name misspelled.
     """
-    missing = [each.name for each in schema.attributes if each.name not in answers and not each.optional]
-    if missing:
-        names = ", ".join(repr(name) for name in missing)
-        raise RecordError(f"no answer for {names}; every question that is not optional needs one")
+    missing = [each for each in schema.attributes if each.name not in answers]
+    needed = [each.name for each in missing if not each.optional]
+    if needed:
+        raise RecordError(f"no answer for {_quoted(needed)}; every question that is not optional needs one")
+    if missing and set(answers) - set(schema.names):
+        names = _quoted([each.name for each in missing])
+        raise RecordError(
+            f"no answer for {names}, and answers to questions that the schema does not name; spell names as the schema "
+            "does, or answer None to skip a question"
+        )
     return Record(tuple(schema.codes_of([answers.get(name) for name in schema.names])))
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def respond(

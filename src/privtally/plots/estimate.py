@@ -38,6 +38,9 @@ DOTS_AN_INCH = 150
 MOST_INCHES, FRAME = 80.0, 2.5
 """A picture is at most 12,000 pixels tall; its title and legend take less than FRAME of it."""
 
+SLIVERS = 0.2
+"""A panel that needs no more than this share of the common scale has its own."""
+
 HOW_TO_INSTALL = "pictures need matplotlib; install it with: pip install 'privtally[plot]'"
 
 
@@ -98,11 +101,9 @@ def draw(
         axes = [figure.add_axes((0, 0, 1, 1)) for _ in panels[:drawn]]
         for own, texts, attribute, name, order in zip(axes, panels, attributes, names, orders, strict=False):
             _draw_attribute(own, attribute, order, texts, None if truth is None else truth[name])
-        starts, ends = zip(*(own.get_xlim() for own in axes), strict=True)
-        for own in axes:
-            own.set_xlim(min(starts), max(ends))  # sharex takes time that grows with the square of the panels
-        left_out = "" if drawn >= len(names) else f"\nthe first {drawn} of {len(names)} questions"
-        title = wrapped(headline(estimate), room * columns - 2 * MARGIN, size=11, lines=5) + left_out
+        notes = "" if drawn >= len(names) else f"\nthe first {drawn} of {len(names)} questions"
+        notes += "" if _one_scale(axes) else "\nnot all questions have the same scale"
+        title = wrapped(headline(estimate), room * columns - 2 * MARGIN, size=11, lines=5) + notes
         foot = legend_below(figure, max(axes, key=lambda own: len(own.get_legend_handles_labels()[1])))
         figure.set_size_inches(room * columns, sum(rows) + foot + (title.count("\n") + 1) * TITLE_LINE + 2 * MARGIN)
         figure.suptitle(title, fontsize=11, y=1 - MARGIN / figure.get_figheight())
@@ -111,12 +112,24 @@ def draw(
     return figure
 
 
+def _one_scale(axes: Sequence[Any]) -> bool:
+    """Give panels the same scale, except where all bars of one would be slivers; whether all have it.
+
+    Matplotlib's own sharex takes time that grows with the square of the panels.
+    """
+    starts, ends = zip(*(own.get_xlim() for own in axes), strict=True)
+    together = [own for own, end in zip(axes, ends, strict=True) if end > SLIVERS * max(ends)]
+    for own in together:
+        own.set_xlim(min(starts), max(ends))
+    return len(together) == len(axes)
+
+
 def headline(estimate: Estimate | TopEstimate) -> str:
-    """Where an estimate came from, in one line."""
+    """What an estimate is and where it came from, in one line."""
     source = estimate.provenance
     reports = sum(phase.reports for phase in source.phases)
-    how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g} each, method {estimate.method}"
-    return f"{reports:,} private reports, {how}"
+    how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g}, method {estimate.method}"
+    return f"Totals estimated from {reports:,} private reports ({how})"
 
 
 def most_frequent(frequencies: Sequence[float], most: int = MOST_LABELS) -> list[int]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privtally.collector.pairs import PairEstimate
+from privtally.documents.estimate import NORMAL_95
 from privtally.exact.arrays import Floats
 from privtally.plots.estimate import MOST_LABELS, most_frequent
 from privtally.plots.panels import LABEL_WIDTH
@@ -31,7 +32,8 @@ def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
 
     table = np.array(pair.frequencies)
     shown = rows, columns = [most_frequent(table.sum(axis=axis).tolist(), top) for axis in (1, 0)]
-    percent, errors = (100 * np.array(each)[np.ix_(rows, columns)] for each in (table, pair.standard_errors))
+    percent = 100 * table[np.ix_(rows, columns)]
+    reaches = 100 * NORMAL_95 * np.array(pair.standard_errors)[np.ix_(rows, columns)]
     written = max(percent.shape) <= MOST_WRITTEN
     labels = [[own[code] for code in order] for own, order in zip(pair.labels, shown, strict=True)]
     wide, tall = CELL if written else NARROW
@@ -49,10 +51,12 @@ def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
         panel.set_ylabel(_title(pair.attributes[0], hidden[0], tall * len(rows)))
         panel.set_xlabel(_title(pair.attributes[1], hidden[1], wide * len(columns)))
         for place in np.ndindex(percent.shape if written else (0, 0)):
-            text = f"{percent[place]:.1f} %\n± {errors[place]:.1f}"
+            text = f"{percent[place]:.1f} %\n± {reaches[place]:.1f}"
             ink = ink_on(list(image.to_rgba(percent[place]))[:3])
             panel.text(place[1], place[0], text, ha="center", va="center", color=ink, fontsize=9)
-        figure.suptitle(wrapped(_headline(pair, errors, written=written), size[0] - 0.3, size=11, lines=5), fontsize=11)
+        figure.suptitle(
+            wrapped(_headline(pair, reaches, written=written), size[0] - 0.3, size=11, lines=5), fontsize=11
+        )
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
     return figure
@@ -63,7 +67,7 @@ def _title(attribute: str, hidden: int, room: float) -> str:
     return wrapped(attribute, max(room, 2.0), lines=2) + (f"\n({and_others(hidden)})" if hidden else "")
 
 
-def _headline(pair: PairEstimate, errors: Floats, *, written: bool) -> str:
-    error = "± one standard error" if written else f"one standard error is at most ± {errors.max():.1f} points"
-    warning = "; the standard errors are as large as the entries" if pair.noisy else ""
-    return f"{pair.reports:,} private reports of both, {error}{warning}"
+def _headline(pair: PairEstimate, reaches: Floats, *, written: bool) -> str:
+    reach = "± is half of a 95 % interval" if written else f"95 % intervals of at most ± {reaches.max():.1f} points"
+    warning = "; the errors are as large as the shares" if pair.noisy else ""
+    return f"{pair.reports:,} private reports answer both questions; {reach}{warning}"

@@ -35,7 +35,9 @@ def check_later(
     for group in places:
         kind.check_labels(schema, group)
     if options.pivots > (most := max(map(len, places))):
-        raise RequestError(f"{options.pivots} pivots need a group of as many attributes, the largest has {most}")
+        raise RequestError(
+            f"{options.pivots} questions a report (pivots) need a group of as many questions, the largest has {most}"
+        )
 
 
 def to_learn_from(phases: Sequence[Phase]) -> list[Phase]:

@@ -25,4 +25,6 @@ async def open_store(url: str, *, create: bool = True) -> Store:
         from privtally.store.postgresql import open_postgresql
 
         return await open_postgresql(url)
-    raise StoreError("a store's address is sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    raise StoreError(
+        "a store (--store) must be named by its address, sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+    )

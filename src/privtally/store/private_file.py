@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from privtally.errors import DocumentError
-from privtally.files import check_name, draft_of
+from privtally.files import check_name, draft_of, unwritable
 
 
 @contextmanager
@@ -23,6 +23,6 @@ def new_private_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         draft.replace(path)
     except OSError as fault:
-        raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+        raise DocumentError(unwritable(path, fault)) from None
     finally:
         draft.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from privtally.errors import DocumentError, RecordError
-from privtally.files import Advance, silently
+from privtally.files import Advance, missing, silently
 from privtally.schema import Records, Schema
 from privtally.tables import csv_engine, database, zstd
 from privtally.tables.answers import Answers
@@ -69,6 +69,8 @@ class AnswerFiles:
         return self._by_engine(path, known)
 
     def _by_engine(self, path: Path, known: Format) -> Iterator[Records]:
+        if path.is_fifo():  # the engine would wait for ever: it opens a file more than once
+            raise DocumentError(f"{path} is a pipe, through which answers come as plain CSV only; give a file")
         if known.packing == "zstd":
             zstd.check_whole(path)
         # The engine's own messages quote what is in a file, so that none of them is passed on.
@@ -162,7 +164,9 @@ def open_answers(
 
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:
     if not path.exists():
-        return DocumentError(f"cannot read {path}: there is no such file")
+        return DocumentError(missing(path))
+    if in_line := csv_engine.fault_in_line(fault):
+        return DocumentError(f"{path}, {in_line}")
     kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
     packed = "" if known.packing == "none" else f" compressed by {known.packing}"
     if isinstance(fault, duckdb.OutOfMemoryException):

@@ -43,7 +43,7 @@ class Answers:
     def __post_init__(self) -> None:
         missing = [own for own in self.schema.names if own not in self._names]
         if missing:
-            raise RecordError(f"{self.where} has no column {quoted(missing)}; every attribute needs one")
+            raise RecordError(f"{self.where} has no column {quoted(missing)}; every question needs one")
         twice = [own for own in self.schema.names if self._names.count(own) > 1]
         if twice:
             raise RecordError(f"{self.where} has the column {twice[0]!r} twice; give every column another name")

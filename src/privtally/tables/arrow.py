@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import duckdb
@@ -58,13 +58,24 @@ def registered(connection: Any, name: str, source: Any) -> Iterator[None]:
 class Stream:
     """A table that is made piece by piece while it is read; `make` is called anew for every reader.
 
-    Where making it goes wrong the table ends, and the error is its `fault`, which whoever reads the table must look at.
-    DuckDB 2.0 may wait for ever when a table that it copies into a file raises an error.
+    What goes wrong while it is made is its `fault`, since the engine that reads it has errors of its own kind only.
     """
 
     def __init__(self, kinds: Mapping[str, Column], make: Callable[[], Iterable[Mapping[str, Column]]]) -> None:
         self._kinds, self._make = kinds, make
         self.fault: Exception | None = None
+
+    def until_fault(self) -> "Stream":
+        """The same table, which ends where making it goes wrong: whoever reads it must look at the `fault` here.
+
+        For COPY, in which DuckDB 2.0 may wait for ever when the table that it reads raises an error.
+        """
+
+        def make() -> Iterator[Mapping[str, Column]]:
+            with suppress(Exception):
+                yield from self._made()
+
+        return Stream(self._kinds, make)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return ipc.InputStream.from_readable(_Pieces(self._encoded())).__arrow_c_stream__(requested_schema)
@@ -87,8 +98,9 @@ class Stream:
     def _made(self) -> Iterator[Mapping[str, Column]]:
         try:
             yield from self._make()
-        except Exception as fault:  # noqa: BLE001  # whatever it is, the reader raises it
+        except Exception as fault:  # whatever it is, it is raised again here and once more by who writes
             self.fault = fault
+            raise
 
 
 class _Pieces:

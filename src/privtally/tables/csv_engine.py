@@ -1,10 +1,12 @@
 """Text files as the engine reads them, with nothing left for it to guess: whole lines, or the cells of CSV by place."""
 
+import re
 from pathlib import Path
 
 import duckdb
 
 from privtally.tables import database
+from privtally.tables.faults import unlike_header
 from privtally.tables.paths import Packing
 
 MOST_LINE_BYTES = 1 << 24
@@ -28,6 +30,18 @@ def first_line(connection: duckdb.DuckDBPyConnection, path: Path, packing: Packi
     """The first line of a file; None if there is none."""
     found = connection.execute(f"SELECT line FROM {lines(path, packing)} LIMIT 1").fetchall()
     return (found[0][0] or "").removeprefix("\ufeff") if found else None
+
+
+def fault_in_line(fault: duckdb.Error) -> str | None:
+    """Which line the engine could not read and why, without what the engine quotes of it; None for other faults."""
+    line = re.match(r"Invalid Input Error: CSV Error on Line: ([0-9]+)\n", str(fault))
+    if line is None:
+        return None
+    cells = re.search(r"\nExpected Number of Columns: ([0-9]+) Found: ([0-9]+)\n", str(fault))
+    wrong = (
+        unlike_header(int(cells[2]), int(cells[1])) if cells else "the line is not valid CSV; check its quotation marks"
+    )
+    return f"line {line[1]}: {wrong}"
 
 
 def _source(path: Path, packing: Packing, how: str) -> str:

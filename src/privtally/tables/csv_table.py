@@ -15,7 +15,7 @@ from privtally.errors import DocumentError, RecordError
 from privtally.exact.wire import normal
 from privtally.files import Advance, open_binary, position, silently
 from privtally.schema import Records, Schema, code_type
-from privtally.tables.faults import Faults, quoted
+from privtally.tables.faults import Faults, quoted, unlike_header
 from privtally.tables.spelling import Spelling, spelling
 
 _BATCH = 1 << 13
@@ -112,7 +112,7 @@ class CsvTable:
     def _fault(self, row: Sequence[str]) -> RecordError | None:
         """What does not fit in a row."""
         if len(row) != self.width:
-            return RecordError(f"{len(row):,} fields where the header has {self.width:,}")
+            return RecordError(unlike_header(len(row), self.width))
         try:
             for code_of, place in zip(self.spellings, self._positions, strict=True):
                 code_of[row[place]]

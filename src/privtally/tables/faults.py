@@ -39,6 +39,13 @@ def say_ignored(columns: Sequence[str]) -> str:
     return f"Ignored {what} {quoted(columns)}: the schema does not name {them}."
 
 
+def unlike_header(cells: int, columns: int) -> str:
+    """What is wrong with a row that has another number of cells than the header."""
+    if cells < columns:
+        return "fewer cells than the header; write a comma for every column"
+    return "more cells than the header; put an answer that has a comma in it in quotation marks"
+
+
 def quoted(names: Sequence[str]) -> str:
     """Columns' names for a message, which a table of thousands must not flood.
 

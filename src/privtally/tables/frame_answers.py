@@ -115,9 +115,9 @@ def _split(frame: Frame, schema: Schema) -> tuple[list[str], tuple[str, ...]]:
     asked = [column for column, own in names.items() if own in schema.names]
     missing = [own for own in schema.names if own not in names.values()]
     if missing:
-        raise RecordError(f"{frame.where} has no column {quoted(missing)}; every attribute needs one")
+        raise RecordError(f"{frame.where} has no column {quoted(missing)}; every question needs one")
     if len({names[column].lower() for column in asked}) < len(asked):
-        raise RecordError(f"{frame.where} has two columns for an attribute, or attributes that differ in case alone")
+        raise RecordError(f"{frame.where} has two columns for a question, or questions that differ in case alone")
     return asked, tuple(str(column) for column in frame.columns if column not in asked)
 
 

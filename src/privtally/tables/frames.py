@@ -49,7 +49,12 @@ class Frame:
 
     def alike(self, table: Stream, select: str) -> Native:
         """A frame of the same library, of what is selected from a table."""
-        return self.kind.make(table, select, self.native)
+        try:
+            return self.kind.make(table, select, self.native)
+        except Exception:
+            if table.fault is not None:
+                raise table.fault from None
+            raise
 
 
 def recognise(data: Any) -> Frame | None:

@@ -8,6 +8,7 @@ import duckdb
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES
 from privtally.errors import DocumentError, ReportError
+from privtally.files import missing
 from privtally.tables.database import files, literal, text
 from privtally.tables.faults import quoted
 from privtally.tables.report_output import code_columns
@@ -61,8 +62,9 @@ def unreadable(
         try:
             connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_files([path])}")
         except duckdb.Error:
-            there = "it may be cut short or of another kind" if path.exists() else "there is no such file"
-            return DocumentError(f"{path} cannot be read as Parquet; {there}")
+            if not path.exists():
+                return DocumentError(missing(path))
+            return DocumentError(f"{path} cannot be read as Parquet; it may be cut short or of another kind")
     return DocumentError(otherwise)
 
 

@@ -18,7 +18,7 @@ def write_export(path: Path, reports: Mapping[Plan, Gathered], *, ids: bool) -> 
     how = f"FORMAT parquet, COMPRESSION snappy, KV_METADATA {{format: {text(FORMAT)}}}"
     with engine(threads=1) as connection, ExitStack() as stack:
         for place, stream in enumerate(streams):
-            stack.enter_context(arrow.registered(connection, f"gathered{place}", stream))
+            stack.enter_context(arrow.registered(connection, f"gathered{place}", stream.until_fault()))
         with writing(path, *streams):
             connection.execute(f"COPY ({tables}) TO {text(literal(path))} ({how})")
 

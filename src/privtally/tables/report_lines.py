@@ -12,7 +12,7 @@ import msgspec
 
 from privtally.documents.report import load_report
 from privtally.errors import DocumentError, ReportError
-from privtally.files import open_binary
+from privtally.files import open_binary, unreadable
 from privtally.tables.csv_engine import MOST_LINE_BYTES
 from privtally.tables.temporary import temporary_room
 
@@ -43,7 +43,7 @@ def gzip_lines(path: Path) -> Iterator[bytes]:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise DocumentError(f"{path} cannot be read as lines of JSON compressed by gzip; is it cut short?") from None
     except OSError as fault:
-        raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+        raise DocumentError(unreadable(path, fault)) from None
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ import numpy as np
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
-from privtally.files import is_stream, replacing, write_whole
+from privtally.files import is_stream, replacing, unwritable, write_whole
 from privtally.schema import code_type
 from privtally.tables import arrow
 from privtally.tables.database import engine, literal, text
@@ -40,7 +40,7 @@ def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
             with replacing(path) as draft:
                 _write(draft, plan, gathered, known)
         except OSError as fault:
-            raise DocumentError(f"cannot write {path}: {fault.strerror}") from None
+            raise DocumentError(unwritable(path, fault)) from None
         return
     with tempfile.TemporaryDirectory(prefix="privtally-") as directory:
         made = Path(directory, "reports")
@@ -57,7 +57,7 @@ def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
         return
     select, options = _csv(plan) if known.kind == "csv" else _ndjson(plan)
     stream = stream_of(plan, gathered)
-    with engine() as connection, arrow.registered(connection, "gathered", stream), writing(path, stream):
+    with engine() as connection, arrow.registered(connection, "gathered", stream.until_fault()), writing(path, stream):
         connection.execute(
             f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} "
             f"({options}, COMPRESSION '{known.packing}', USE_TMP_FILE false)"

@@ -1,14 +1,17 @@
 """Reports in NDJSON and CSV, parsed by DuckDB into one table of ids, states and codes (see `tallying`)."""
 
 import csv
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import duckdb
 
 from privtally.documents.plan import Plan
 from privtally.errors import DocumentError, ReportError
+from privtally.files import missing
 from privtally.tables import arrow, csv_engine, zstd
 from privtally.tables.database import text
 from privtally.tables.faults import quoted
@@ -40,15 +43,19 @@ class TextReports:
         connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed (id BLOB, state INTEGER, {columns})")
 
     def add_rows(self, path: Path) -> None:
-        """Parse a CSV file; its header says what stands where."""
+        """Parse a CSV file; its header says what stands where. A pipe can be read once only, and is copied first."""
+        with nullcontext(path) if is_plain(path) else _copied(path) as readable:
+            self._add_rows(path, readable)
+
+    def _add_rows(self, path: Path, readable: Path) -> None:
         packing = _packing(path)
         try:
-            line = csv_engine.first_line(self._connection, path, packing)
+            line = csv_engine.first_line(self._connection, readable, packing)
             if line is None:
                 raise ReportError(f"{path}: the file has no reports in it; leave it out")
             place = {name: f"c{number}" for number, name in enumerate(self._header(path, line))}
             self._connection.execute(
-                f"INSERT INTO parsed {self._select_rows(place)} FROM {csv_engine.cells(path, packing, len(place))}"
+                f"INSERT INTO parsed {self._select_rows(place)} FROM {csv_engine.cells(readable, packing, len(place))}"
             )
         except duckdb.Error:
             raise _unreadable(path, "CSV of reports") from None
@@ -149,6 +156,22 @@ def _packing(path: Path) -> Packing:
     return packing
 
 
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    """A temporary copy of a file of reports."""
+    with temporary_room():
+        copy = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
+    with copy:
+        try:
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, copy)
+        except OSError as fault:
+            raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+        copy.flush()
+        yield Path(copy.name)
+
+
 def _unreadable(path: Path, kind: str) -> DocumentError:
-    there = "it may be cut short or of another kind" if path.exists() else "there is no such file"
-    return DocumentError(f"{path} cannot be read as {kind}; {there}")
+    if not path.exists():
+        return DocumentError(missing(path))
+    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")

@@ -23,4 +23,4 @@ class _Stated(dict[Any, int]):
         self.attribute = attribute
 
     def __missing__(self, value: Any) -> int:
-        raise RecordError(f"attribute '{self.attribute.name}' needs a code from 0 to {self.attribute.size - 1}")
+        raise RecordError(f"question '{self.attribute.name}' needs a code from 0 to {self.attribute.size - 1}")

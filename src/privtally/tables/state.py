@@ -24,7 +24,7 @@ from privtally.documents.counts import load_counts
 from privtally.documents.plan import Plan
 from privtally.errors import DocumentError
 from privtally.exact import wire
-from privtally.files import MOST_TABLE_BYTES, STANDARD, Advance, read, silently, write_bytes
+from privtally.files import MOST_TABLE_BYTES, STANDARD, Advance, read, silently, unreadable, unwritable, write_bytes
 from privtally.names import SetAside
 from privtally.tables.database import engine
 from privtally.tables.paths import every_file, is_plain
@@ -145,7 +145,7 @@ def _locked(directory: Path) -> Iterator[None]:
     except Timeout:
         raise DocumentError(f"the state in {directory} is in use by another run; wait for its end") from None
     except OSError as fault:
-        raise DocumentError(f"cannot write {directory}: {fault.strerror}") from None
+        raise DocumentError(unwritable(directory, fault)) from None
 
 
 def _load(directory: Path, plan: Plan, *, trust_ids: bool) -> State:
@@ -207,7 +207,7 @@ def _described(path: Path, sha256: str | None = None) -> CountedFile:
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as fault:
-        raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+        raise DocumentError(unreadable(path, fault)) from None
     return CountedFile(str(path.resolve()), about.st_size, str(about.st_mtime_ns), sha256)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from privtally.errors import DocumentError
+from privtally.files import unreadable
 
 _FRAME, _SKIPPED = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
 _RUN, _RESERVED = 1, 3
@@ -26,7 +27,7 @@ def check_whole(path: Path) -> None:
     except (ValueError, EOFError):
         whole = False
     except OSError as fault:
-        raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+        raise DocumentError(unreadable(path, fault)) from None
     if not whole:
         raise DocumentError(f"{path} cannot be read as compressed by zstd; it may be cut short or of another kind")
 

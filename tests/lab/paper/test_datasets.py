@@ -35,7 +35,7 @@ def test_another_file_is_refused_with_both_hashes(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match=r"agaricus-lepiota\.data: No such file"):
+    with pytest.raises(DocumentError, match=r"agaricus-lepiota\.data: there is no such file"):
         load_dataset("Mushroom", tmp_path)
 
 

@@ -1,6 +1,7 @@
 """Pictures of the pages for the guide, taken by the test browser: python -m tests.service.pages.pictures docs/images"""
 
 import io
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, ViewportSize, expect, sync_playwright
 
 from privtally.lab.seed import seeded
 from privtally.participant.respond import respond_many
@@ -23,7 +24,8 @@ WORSE: Shares = ((0.2, 0.3, 0.5), (0.4, 0.32, 0.28), (0.55, 0.29, 0.16))
 """How frequent the answers good, so-so and bad to each question are."""
 TOGETHER = 0.8
 """How often an answer follows what a person's answers have in common."""
-WIDE, PHONE = {"width": 1040, "height": 760}, {"width": 360, "height": 860}
+EDGE = 16
+WIDE, PHONE = ViewportSize(width=1040, height=760), ViewportSize(width=360, height=860)
 
 
 def main(folder: Path) -> None:
@@ -38,6 +40,22 @@ def take_all(service: Running, folder: Path) -> None:
         picture = Image.open(io.BytesIO(shown.screenshot(**options)))
         picture.convert("RGB").quantize(COLOURS).save(folder / f"pages-{name}.png", optimize=True)
 
+    def take_with_edge(page: Page, name: str, first: str, last: str) -> None:
+        """What stands from one element to another, with an edge of the page around it."""
+        start, end = (page.locator(place).first.bounding_box() for place in (first, last))
+        assert start is not None
+        assert end is not None
+        left, top = (max(start[side] - EDGE, 0) for side in ("x", "y"))
+        right = min(start["x"] + start["width"] + EDGE, page.evaluate("innerWidth"))
+        size = {"width": right - left, "height": end["y"] + end["height"] + EDGE - top}
+        take(page, name, clip={"x": left, "y": top, **size}, full_page=True)
+
+    def take_totals(page: Page, name: str) -> None:
+        """A dashboard as far as its first totals; wide, and as a phone has it."""
+        for size, kind in ((PHONE, f"{name}-phone"), (WIDE, name)):
+            page.set_viewport_size(size)
+            take_with_edge(page, kind, ".top", ".panels .panel")
+
     with service.window(viewport=WIDE) as operator, service.window(viewport=PHONE) as person:
         page = operator.log_in(service.token)
         page.get_by_role("link", name="sample").click()
@@ -45,6 +63,9 @@ def take_all(service: Running, folder: Path) -> None:
         page.fill("#people", "5000")
         expect(page.locator("#advice")).to_contain_text("5,000")
         take(page, "new")
+        page.set_viewport_size(PHONE)
+        take_with_edge(page, "new-phone", ".side", ".side")
+        page.set_viewport_size(WIDE)
         page.get_by_role("button", name="Start").click()
         expect(page.locator("#people")).to_have_text("0")
         campaign = page.url.rpartition("/")[2]
@@ -56,25 +77,23 @@ def take_all(service: Running, folder: Path) -> None:
         person.send()
         expect(seen.locator("#done")).to_be_visible()
         seen.set_viewport_size({"width": 680, "height": 640})
-        take(seen.locator("#done"), "done")
+        take_with_edge(seen, "done", "#done", "#done")
 
         answer(service, campaign, 260, seed=1)
         expect(page.locator("#people")).to_have_text("261")
-        take(page, "first")
+        take_totals(page, "first")
         page.get_by_role("link", name="Go on").click()
-        take(page, "advance", full_page=True)
+        take(page.locator("main"), "advance")
         page.get_by_role("button", name="Open").click()
         expect(page.locator("#people")).to_have_text("261")
         for seed in range(2, 6):
             answer(service, campaign, 1_000, seed)
         expect(page.locator("#people")).to_have_text("4,261")
         expect(page.locator(".panel")).not_to_have_count(0)
-        box = page.locator(".panels .panel").first.bounding_box()
-        assert box is not None
-        whole = {"x": 0, "y": 0, "width": WIDE["width"], "height": box["y"] + box["height"] + 8}
-        take(page, "dashboard", clip=whole, full_page=True)
+        take_totals(page, "dashboard")
+        shutil.copy(folder / "pages-dashboard-phone.png", folder / "pages-second-phone.png")
         take(page, "second", full_page=True)
-        page.locator("#refresh").click()
+        page.get_by_role("link", name="Open another round").click()
         take(page.locator("main"), "refresh")
         page.get_by_role("button", name="Open").click()
         expect(page.locator("#people")).to_have_text("0")

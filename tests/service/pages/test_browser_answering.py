@@ -10,6 +10,7 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
+from tests.scale import scaled
 from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
 from tests.service.site import ALIGNED, reports_to
 
@@ -126,7 +127,7 @@ def test_tokens_travel_in_the_fragment_and_are_spent_once(service: Running) -> N
 
 
 def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
-    towns = [f"town {number:03}" for number in range(400)]
+    towns = [f"town  {number:03}" for number in range(400)]  # two spaces, of which a page shows one
     attributes = [
         {"name": "town", "labels": towns, "optional": True},
         {"name": "age", "bins": [0, 18, 40, 65, 120]},
@@ -135,9 +136,9 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
     campaign = service.survey(schema={"attributes": attributes}, mechanism="rs-fd", epsilon=3.0)
     with service.window() as person:
         page = person.open(f"/s/{campaign}")
-        page.get_by_role("searchbox").fill("TOWN 39")
+        page.get_by_role("searchbox").fill("TOWN  39")
         expect(page.locator(".found")).to_have_text("10")
-        page.locator("select").select_option("town 397")
+        page.locator("select").select_option("town  397")
         page.locator("#number1").fill("130")
         page.locator(".not-said").last.click()
         person.send()
@@ -183,7 +184,7 @@ def test_an_aligned_later_phase_is_answered(service: Running) -> None:
     assert site.counters(campaign) == [200, 1]
 
 
-@pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr"])
+@pytest.mark.parametrize("mechanism", scaled(["cond-rr"], ["corr-rr", "cond-rr"]))
 def test_a_later_phase_is_answered_by_the_same_link_and_by_others(service: Running, mechanism: str) -> None:
     site, campaign = service.site, service.survey(mechanism=mechanism)
     with service.window() as early, service.window() as late:

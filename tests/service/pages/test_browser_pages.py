@@ -11,6 +11,7 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
+from tests.scale import scaled
 from tests.service.pages.browser import DESKTOP, LIKE, Running, Window
 from tests.service.site import reports_to
 
@@ -149,7 +150,7 @@ def test_the_policy_stops_what_slips_into_a_page_and_the_window_notices(service:
         person.faults.clear()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", scaled(["light"], ["light", "dark"]))
 def test_pages_fit_a_small_phone_and_are_readable_by_everybody(service: Running, scheme: str) -> None:
     """A dark scheme changes colours alone, so its pages are judged by the rule on contrast."""
     rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}

@@ -25,7 +25,7 @@ def test_a_round_is_opened_on_the_dashboard_and_answered_as_often_as_the_first_p
         seen = person.open(f"/s/{campaign}")
         answers(person, seen)
         for round_number in (2, 3):
-            operator.open(f"/c/{campaign}").locator("#refresh").click()
+            operator.open(f"/c/{campaign}").get_by_role("link", name="Open another round").click()
             page.locator("main form button").click()
             expect(page.locator(".state").first).to_contain_text(str(round_number))
             site.send(campaign, *reports_to(site.plan(campaign), 200, round_number))

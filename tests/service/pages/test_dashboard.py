@@ -166,7 +166,7 @@ def test_the_form_starts_what_the_page_recommends(admin: Visitor) -> None:
     assert (len(plan.parts), found.phase1_share) == (2, None)
     assert plan.parts == design(plan.schema, 2.0, **found.options).parts
     assert "of 400" in admin.open(f"/c/{campaign}").text
-    assert f"{found.mechanism}, 2" in admin.submit("/new/advice", **{**FORM, **fields}).text
+    assert f"{found.mechanism}</span>, 2" in admin.submit("/new/advice", **{**FORM, **fields}).text
 
 
 def test_totals_are_public_only_if_they_are_published(admin: Visitor) -> None:

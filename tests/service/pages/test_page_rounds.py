@@ -35,10 +35,22 @@ def test_another_round_is_opened_once_and_shown_beside_the_first(admin: Visitor)
     assert admin.open(f"/c/{campaign}/together").status_code == 200
 
 
+@pytest.mark.parametrize(("people", "offered"), [(89, False), (90, True)])
+def test_another_round_is_the_next_thing_to_do_when_nearly_all_have_answered(
+    admin: Visitor, people: int, offered: bool
+) -> None:
+    campaign = admin.create(mechanism="smp", options={"people": 100})["id"]
+    answer(admin, campaign, people)
+    page = admin.open(f"/c/{campaign}").text
+    assert ('id="refresh"' in page) == offered
+    assert page.count(f'"/c/{campaign}/refresh"') == 1  # else it is a quiet link
+
+
 def test_a_closed_survey_may_have_another_round_until_its_reports_are_deleted(admin: Visitor) -> None:
     campaign = admin.create(mechanism="smp", title=FORM["title"])["id"]
     answer(admin, campaign, 50)
     admin.submit(f"/c/{campaign}/close")
+    assert 'id="refresh"' in admin.open(f"/c/{campaign}").text
     assert 'name="plan"' in admin.open(f"/c/{campaign}/refresh").text
     admin.submit(f"/c/{campaign}/forget", title=FORM["title"])
     assert 'name="plan"' not in admin.open(f"/c/{campaign}/refresh").text

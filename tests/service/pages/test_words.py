@@ -1,6 +1,5 @@
 """The catalogue: every language says everything, and a browser gets the one that it wants."""
 
-import json
 import re
 import string
 from pathlib import Path
@@ -28,9 +27,9 @@ def test_all_languages_say_the_same_with_the_same_values(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_key_has_one_text(language: str) -> None:
-    pairs = json.loads((ROOM / "texts" / f"{language}.json").read_bytes(), object_pairs_hook=list)
-    assert len(pairs) == len(dict(pairs))
+def test_no_key_is_written_twice(language: str) -> None:
+    keys = re.findall(r'^  "([^"]+)":', (ROOM / "texts" / f"{language}.json").read_text(), flags=re.MULTILINE)
+    assert sorted(keys) == sorted(words_in(language).texts)
 
 
 def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
@@ -73,8 +72,10 @@ def test_a_browser_gets_the_language_that_it_wants_most(accepted: str, language:
     ("value", "english", "german"),
     [
         (7.389, "7.4", "7,4"),
-        (1.0, "1.0", "1,0"),
-        (1.28, "1.3", "1,3"),
+        (1.0, "1", "1"),
+        (1.28, "1.28", "1,28"),
+        (1.2811, "1.29", "1,29"),
+        (2.7183, "2.8", "2,8"),
         (402.3, "410", "410"),
         (78962.9, "79,000", "79.000"),
     ],

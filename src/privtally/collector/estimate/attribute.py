@@ -65,7 +65,7 @@ def _chosen(attribute: Attribute, own: int, found: Found, notes: list[str]) -> t
     if not can_divide(chosen, spread):
         note = f"Too few people answered '{attribute.name}' to say what those who did answered."
     elif matrix is None:
-        note = f"'{attribute.name}' has too many labels for exact errors of what follows from its frequencies; "
+        note = f"'{attribute.name}' has too many answers for exact errors of what follows from its frequencies; "
         note += "those intervals are upper bounds."
     if note is not None and note not in notes:
         notes.append(note)

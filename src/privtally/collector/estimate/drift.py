@@ -31,7 +31,7 @@ def changes(rounds: Sequence[History]) -> dict[str, Change]:
     """For each attribute the corrected p-value of a change, and the change that would be seen."""
     schema = rounds[0][0][0].schema
     if sum(schema.sizes) > MOST_LABELS:
-        raise EstimateError(f"schemas with more than {MOST_LABELS:,} labels are too large")
+        raise EstimateError(f"schemas with more than {MOST_LABELS:,} answers are too large")
     model = Model([attribute.labels for attribute in schema.attributes])
     likelihoods = [
         allowing_for_returns(phases, [PhaseLikelihood(*phase) for phase in phases], schema.sizes) for phases in rounds

@@ -8,6 +8,7 @@ frequencies have the same law there is no way back; `known` says for which attri
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -145,9 +146,14 @@ def ends(sizes: Sequence[int]) -> NDArray[Any]:
 
 def zero_sum_basis(sizes: Sequence[int]) -> Floats:
     """Orthonormal columns that span the vectors in which each attribute's part sums to 0."""
-    return block_diagonal(
-        [np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:] for size in sizes]
-    )
+    return block_diagonal([_zero_sums(size) for size in sizes])
+
+
+@lru_cache(maxsize=16)
+def _zero_sums(size: int) -> Floats:
+    """Orthonormal columns that span the vectors of this length that sum to 0."""
+    basis: Floats = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:]
+    return basis
 
 
 def block_diagonal(blocks: Sequence[Floats]) -> Floats:

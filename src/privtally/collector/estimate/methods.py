@@ -94,8 +94,8 @@ def _pooled(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) 
     labels = [attribute.labels for attribute in schema.attributes]
     several = not all(part.linear for plan, _ in history for part in plan.sampler.parts)
     if several or sum(schema.sizes) > MOST_LABELS:
-        reason = "several hidden pivots" if several else f"more than {MOST_LABELS:,} labels in all"
-        text = f"With {reason}, the estimate starts from each attribute's unbiased one"
+        reason = "several hidden pivots" if several else f"more than {MOST_LABELS:,} answers in all"
+        text = f"With {reason}, the estimate starts from each question's unbiased one"
         notes.append(f"{text}, and each round is estimated alone." if len(rounds) > 1 else f"{text}.")
         return [_from_unbiased(rounds[number], labels, notes) for number in wanted]
     likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
@@ -114,7 +114,7 @@ def _pooled(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) 
         tracked = Rounds([likelihoods[part] for part in parts], labels, wider)
         found = [tracked.estimate(number) for number in wanted]
     if not all(each.determined for each in found):
-        notes.append("These reports do not tell all attributes apart; where they do not, the estimate is the prior's.")
+        notes.append("These reports do not tell all questions apart; where they do not, the estimate is the prior's.")
     return [_split(each, schema.sizes) for each in found]
 
 

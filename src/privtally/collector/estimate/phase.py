@@ -82,7 +82,7 @@ def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
         people = int(tally.sum())
         if not people:
             name = plan.schema.names[own]
-            raise EstimateError(f"nobody answered attribute '{name}' in phase {plan.phase}; collect more")
+            raise EstimateError(f"nobody answered question '{name}' in phase {plan.phase}; collect more")
         variances = _centred_variances(channel, smooth(tally)) / people
         found.append(Observed(people, channel.support(tally.astype(float)) / people, variances))
     return found

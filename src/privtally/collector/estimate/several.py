@@ -69,13 +69,15 @@ def table_matrix(sizes: Sequence[int], pivots: int, places: Places) -> Floats:
     """The matrix from terms to the cells of the table of some attributes, row after row."""
     blocks = []
     for each in _sets(len(sizes), pivots):
+        if not set(each) <= set(places):
+            blocks.append(np.zeros((prod(sizes[own] for own in places), _width(sizes, each))))
+            continue
         block = np.ones((1, 1))
         for own in places:
             block = np.kron(
                 block, zero_sum_basis([sizes[own]]) if own in each else np.full((sizes[own], 1), 1 / sizes[own])
             )
-        inside = set(each) <= set(places)
-        blocks.append(block if inside else np.zeros((prod(sizes[own] for own in places), _width(sizes, each))))
+        blocks.append(block)
     return np.hstack(blocks)
 
 
@@ -90,7 +92,7 @@ def check_readable(sizes: Sequence[int], pivots: int) -> None:
     """Refuse attributes for which the matrices of several hidden pivots would be too large."""
     if not readable(sizes, pivots):
         raise EstimateError(
-            f"{pivots} questions a report (pivots) with {', '.join(map(str, sizes))} labels cannot be read: "
+            f"{pivots} questions a report (pivots) with {', '.join(map(str, sizes))} answers cannot be read: "
             "there are too many different reports; use smaller groups, one question a report, or smp"
         )
 

@@ -28,7 +28,8 @@ def shrink(frequencies: Floats, variance: float) -> tuple[Floats, Floats]:
     steps = int(np.ceil(np.log(16 * largest / variance) / np.log(STEP)))
     # Nobody knows beforehand that a label is given by exactly 1/k: shares of k labels differ by about 1/k anyway.
     prior = np.concatenate([[len(frequencies) ** -2.0], variance / 16 * STEP ** np.arange(steps + 1)])
-    member = _membership(difference, prior + variance, _mixture(difference, prior + variance))
+    density = _densities(difference, prior + variance) * _mixture(difference, prior + variance)
+    member = density / density.sum(axis=1, keepdims=True)
     kept = prior / (prior + variance)
     mean = (member @ kept) * difference
     square = member @ (kept * variance) + (member @ kept**2) * difference**2
@@ -44,8 +45,9 @@ def _mixture(difference: Floats, total: Floats) -> Floats:
     weights = np.full(len(total), 1 / len(total))
     extra = np.zeros(len(total))
     extra[0] = RARE
+    densities = _densities(fitted, total)
     for _ in range(MOST_ROUNDS):
-        moved = times @ _membership(fitted, total, weights) + extra
+        moved = (times / (densities @ weights)) @ densities * weights + extra
         moved /= moved.sum()
         done = np.abs(moved - weights).max() < CLOSE_ENOUGH
         weights = moved
@@ -54,9 +56,8 @@ def _mixture(difference: Floats, total: Floats) -> Floats:
     return weights
 
 
-def _membership(difference: Floats, total: Floats, weights: Floats) -> Floats:
-    """How probable each variance is for each difference."""
+def _densities(difference: Floats, total: Floats) -> Floats:
+    """How likely each variance makes each difference, the likeliest taken as 1."""
     log_density = -0.5 * (difference[:, None] ** 2 / total + np.log(total))
-    density = np.exp(log_density - log_density.max(axis=1, keepdims=True)) * weights
-    member: Floats = density / density.sum(axis=1, keepdims=True)
-    return member
+    densities: Floats = np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    return densities

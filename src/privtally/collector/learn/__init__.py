@@ -71,7 +71,9 @@ def learn(
     else:
         places = last.groups or (tuple(range(len(last.schema.attributes))),)
     if pivots > (most := max(map(len, places))):
-        raise PlanError(f"{pivots} pivots need a group of at least {pivots} attributes, the largest has {most}")
+        raise PlanError(
+            f"{pivots} questions a report (pivots) need a group of at least {pivots} questions, the largest has {most}"
+        )
     budget = Fraction(last.epsilon) / len(places)
     found = _learned(history, wanted, places, budget)
     guesses = [own.pivot_guess for own in found.values() if own.pivot_guess is not msgspec.UNSET]

@@ -70,7 +70,7 @@ def choose_groups(history: History, wanted: Wanted, learn_part: LearnPart) -> Gr
         compared.add(groups)
     compared.add(_alone(plan))
     if not compared.logs:
-        raise LearningError("no groups can be chosen for these attributes and this epsilon; name them")
+        raise LearningError("no groups can be chosen for these questions and this epsilon; name them")
     best = compared.best(compared.logs)
     if learned.conditional and len(sizes) <= MOST_MERGED:
         merged = compared.merged(_alone(plan))

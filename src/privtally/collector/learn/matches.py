@@ -30,7 +30,7 @@ def learn_matches(history: History, group: Places, budget: Fraction, wanted: Wan
     alignments = _alignments(schema, group)
     if wanted.rule in RULES_LABEL_BY_LABEL:
         raise LearningError(
-            f"the rule '{wanted.rule}' is for attributes whose labels correspond one by one; use robust or proposition"
+            f"the rule '{wanted.rule}' is for questions whose answers correspond one by one; use robust or proposition"
         )
     secrecy, labels_in_all = Secrecy(group, schema.sizes, budget, wanted), sum(schema.sizes[own] for own in group)
     if not alignments or labels_in_all > MOST_MATCHED:

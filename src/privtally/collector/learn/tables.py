@@ -51,7 +51,7 @@ def smoothed_pair(history: History, places: tuple[int, int], marginals: tuple[Fl
     if table is None or inside is None:
         raise LearningError(
             "these counts keep no pairwise tables: give the first phase's plan and counts as well; if they are there, "
-            "the schema has too many labels for cond-rr"
+            "the schema has too many answers for cond-rr"
         )
     return fitted(shrunk(table.frequencies, float(inside.variances.sum()), *marginals), *marginals)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from privtally.alignments import Alignment
 from privtally.errors import DocumentError
+from privtally.files import unreadable
 from privtally.schema import Attribute, Records, Schema
 
 DIRECTORY_VARIABLE = "PRIVTALLY_DATA_DIR"
@@ -70,7 +71,7 @@ def read_lines(name: str, directory: Path | None) -> list[str]:
     try:
         data = path.read_bytes()
     except OSError as fault:
-        raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
+        raise DocumentError(unreadable(path, fault)) from None
     found = hashlib.sha256(data).hexdigest()
     if found != SHA256[name]:
         raise DocumentError(f"{path} has the SHA-256 {found}, the paper's file has {SHA256[name]}; get the original")

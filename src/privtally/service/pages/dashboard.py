@@ -27,6 +27,8 @@ from privtally.store.surveys import Survey, every
 
 MOST_PAIRS, MOST_PAIR_LABELS = 10, 12
 """So many two-way tables are shown, of questions with so many answers at most."""
+NEARLY = 0.9
+"""The share of the people that a survey waits for from which another round is offered as the next thing to do."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,13 @@ class Standing:
         return max((self.hoped or 0) - self.arrived, 0)
 
     @property
+    def full(self) -> bool:
+        """Whether the survey is closed or has nearly reached the people that it waits for, as far as they are known."""
+        return self.state == "closed" or (self.hoped is not None and self.arrived >= NEARLY * self.hoped)
+
+    @property
     def may_refresh(self) -> bool:
-        """Whether another round is the next thing to do: not before a phase that learns."""
+        """Whether another round can be opened without leaving a phase out that would learn."""
         return self.people > 0 and self.state != "first"
 
 

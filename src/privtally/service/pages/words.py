@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import ceil, floor, log10
+from math import floor, log10
 
 import msgspec
+
+from privtally.exact.rounding import rounded_up
 
 LANGUAGES = ("en", "de")
 """The languages of the catalogue; the first is for everybody else."""
@@ -53,9 +55,9 @@ class Words:
         return self.number(value, max(1 - floor(log10(value)), 0))
 
     def at_most(self, value: float) -> str:
-        """A number rounded up to two digits that matter, for what is a bound."""
-        digits = 1 - floor(log10(value))
-        return self.number(ceil(round(value * 10.0**digits, 6)) / 10.0**digits, max(digits, 0))
+        """A bound, rounded up."""
+        text = f"{rounded_up(value):,f}"
+        return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
 
 
 @cache

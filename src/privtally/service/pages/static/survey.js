@@ -1,6 +1,6 @@
 /** The survey page: answers become a private report on this device, which is drawn once. */
 
-import { checkCampaign, encode, loadPlan, privatise } from "/client/privtally.js";
+import { checkCampaign, encode, loadPlan, privatise, PrivtallyError } from "/client/privtally.js";
 import { Refusal, Reports } from "/static/reports.js";
 
 const MOST_SHOWN = 200; // of a long list's answers
@@ -52,7 +52,7 @@ function fillList(card, choices) {
 	const show = () => {
 		const wanted = search.value.trim().toLowerCase();
 		const found = choices.filter(choice => choice.toLowerCase().includes(wanted));
-		list.replaceChildren(...found.slice(0, MOST_SHOWN).map(choice => new Option(choice)));
+		list.replaceChildren(...found.slice(0, MOST_SHOWN).map(choice => new Option(choice, choice)));
 		card.querySelector(".found").textContent = found.length.toLocaleString(document.documentElement.lang);
 	};
 	search.addEventListener("input", show);
@@ -72,10 +72,10 @@ function answerOf(card, attribute) {
 	}
 }
 
-/** The text of a number with a decimal point; English sets thousands apart with commas, so that they may be no decimals. */
+/** The text of a number with a decimal point; none for thousands set apart, which in the other language are decimals. */
 function numberText(text) {
-	const thousands = word("decimal") === "." && /^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$/.test(text);
-	return thousands ? text : text.replace(",", ".");
+	const thousands = word("decimal") === "." ? /^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$/ : /^\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*$/;
+	return thousands.test(text) ? "" : text.replace(",", ".");
 }
 
 function fits(attribute, answer) {
@@ -174,7 +174,7 @@ function ask(plan) {
 
 /** Say why nothing can be asked. */
 function fail(fault) {
-	const name = fault instanceof Refusal ? fault.message : "wrong-plan";
+	const name = fault instanceof Refusal ? fault.message : fault instanceof PrivtallyError ? "wrong-plan" : "unreachable";
 	tell(name !== "unavailable" && document.getElementById(`say-${name}`) ? name : "unreachable");
 	document.querySelector("#again button").addEventListener("click", () => location.reload());
 }
