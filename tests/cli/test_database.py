@@ -120,7 +120,10 @@ def test_only_a_sound_copy_is_restored(program: Program, sqlite: str) -> None:
     program("db", "check", code=2)
     program("db", "backup", "-o", "damaged.db")
     Path("text.db").write_text("no database, but text that is long enough to be one" * 99)
-    for copy in ("damaged.db", "text.db", "nowhere.db"):
+    foreign = apsw.Connection("foreign.db")
+    foreign.execute("CREATE TABLE notes (text)")
+    foreign.close()
+    for copy in ("damaged.db", "text.db", "foreign.db", "nowhere.db"):
         assert copy in program("db", "restore", copy, "--store", "sqlite:///new.db", code=2).err
     program("db", "restore", "damaged.db", "--store", "postgresql://nobody@nowhere/nothing", code=2)
     assert not list(Path().glob("*new.db*"))

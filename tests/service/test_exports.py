@@ -40,6 +40,7 @@ def test_every_format_says_the_same(site: Site, tmp_path: Path, mechanism: str) 
     assert load_counts(json.dumps(phase["counts"]), plan) == counts
     found = estimate([(plan, counts)])
     assert whole["estimate"] == json.loads(found.dump())
+    assert "no_estimate" not in whole
     assert exported(site, campaign, format="csv") == found.to_csv()
 
     lines = exported(site, campaign, format="ndjson", ids=True).splitlines()
@@ -56,7 +57,9 @@ def test_every_format_says_the_same(site: Site, tmp_path: Path, mechanism: str) 
 
 
 def test_a_campaign_without_reports_has_no_estimate(site: Site, campaign: str) -> None:
-    assert json.loads(exported(site, campaign))["estimate"] is None
+    whole = json.loads(exported(site, campaign))
+    assert whole["estimate"] is None
+    assert "no reports" in whole["no_estimate"]
     assert exported(site, campaign, format="ndjson") == b""
     assert pq.read_table(io.BytesIO(exported(site, campaign, format="parquet"))).num_rows == 0
     exported(site, campaign, 409, format="csv")

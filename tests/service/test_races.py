@@ -11,9 +11,10 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 from privtally.errors import CampaignError
 from privtally.service import operations
 from privtally.store import open_store, surveys
-from privtally.store.accept import accept
+from privtally.store.accept import Outcome, accept
 from privtally.store.intake import Intake
-from privtally.store.session import Store
+from privtally.store.options import Options
+from privtally.store.session import Session, Store
 from tests.store.people import answered, arrivals, new_survey
 from tests.store.postgres_server import new_database
 
@@ -108,5 +109,27 @@ async def test_the_same_reports_through_several_processes_count_once(address: st
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    for store in stores:
+        await store.close()
+
+
+async def test_a_report_whose_token_another_process_spends_on_it_is_repeated(postgres: str) -> None:
+    address = new_database(postgres, "one_token")
+    stores = [await open_store(address) for _ in range(2)]
+    survey = await new_survey(stores[0], Options(tokens=True))
+    token = b"t" * 32
+    await stores[0].write(partial(surveys.add_tokens, campaign=survey.id, hashes=[token]))
+    rows = arrivals(survey, answered(survey.plans[0], 1), [token])
+    others: list[asyncio.Task[list[Outcome]]] = []
+
+    async def first(session: Session) -> list[Outcome]:
+        outcomes = await accept(session, rows)
+        others.append(asyncio.create_task(stores[1].write(partial(accept, arrivals=rows))))
+        while not await session.fetch("SELECT 1 FROM pg_locks WHERE NOT granted"):
+            await asyncio.sleep(0)
+        return outcomes
+
+    assert await stores[0].write(first) == ["accepted"]
+    assert await others[0] == ["repeated"]
     for store in stores:
         await store.close()

@@ -106,6 +106,11 @@ def test_a_store_that_cannot_take_reports_asks_to_come_back(
     assert site.send(campaign, report) == receipt(accepted=1)
 
 
+def test_a_service_that_stores_nothing_is_not_ready(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site.client.app.state.collector.intake, "_ended", True)
+    assert site.ok(site.client.get("/readyz"), 503) == "unavailable"
+
+
 def test_a_defect_says_nothing_about_what_was_sent(
     site: Site, campaign: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

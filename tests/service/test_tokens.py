@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service.tokens import hashed, is_early, issue
+from privtally.service.tokens import first_admin_token, hashed, is_admin, is_early, issue
+from privtally.store import open_store, surveys
 from privtally.store.session import Session, Store
+from privtally.store.surveys import Survey
 from tests.service.site import Site, receipt, reports_to
 
 TOKENS = {"tokens": True, "phase1_share": 0.4}
@@ -81,6 +84,25 @@ def test_campaigns_of_one_phase_have_tokens_of_one_phase(site: Site) -> None:
     assert (len(early), late) == (50, [])
 
 
+def test_many_tokens_read_their_campaign_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = site.create(options=TOKENS)["id"]
+    finds, find = [], surveys.find
+
+    async def counted(session: Session, campaign: str) -> Survey:
+        finds.append(campaign)
+        return await find(session, campaign)
+
+    monkeypatch.setattr(surveys, "find", counted)
+    tokens = asyncio.run(issue(store_of(site), campaign, 10_001))
+    assert finds == [campaign]
+
+    async def issued_tokens(session: Session) -> int:
+        ((number,),) = await session.fetch("SELECT count(*) FROM tokens")
+        return int(number)
+
+    assert asyncio.run(store_of(site).read(issued_tokens)) == len(set(tokens)) == 10_001
+
+
 def test_the_store_keeps_hashes_only(site: Site) -> None:
     campaign = site.create(options=TOKENS)["id"]
     early, _ = issued(site, campaign, 20)
@@ -91,3 +113,14 @@ def test_the_store_keeps_hashes_only(site: Site) -> None:
     found = asyncio.run(store_of(site).read(kept))
     assert len(found) == 20
     assert hashed(early[0]) in found
+
+
+def test_services_that_start_together_show_one_admin_token(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = await open_store(f"sqlite:///{tmp_path}/new.db")
+        tokens = await asyncio.gather(*(first_admin_token(store) for _ in range(4)))
+        shown = [token for token in tokens if token is not None]
+        assert [await is_admin(store, token) for token in shown] == [True]
+        await store.close()
+
+    asyncio.run(run())

@@ -1,6 +1,7 @@
 """What both stores promise."""
 
 from functools import partial
+from typing import Any, cast
 
 import pytest
 
@@ -77,6 +78,35 @@ async def test_equal_ids_in_one_group_count_once(store: Store) -> None:
     assert (await counts_in(store, survey)).reports == 2
 
 
+async def test_repetitions_in_one_group_need_no_more_statements(store: Store) -> None:
+    survey = await new_survey(store, Options(tokens=True))
+    tokens = [bytes([own]) * 32 for own in range(2)]
+    await store.write(partial(surveys.add_tokens, campaign=survey.id, hashes=tokens))
+    one, two = arrivals(survey, answered(survey.plans[0], 2), tokens)
+    forged = one._replace(report=one.report._replace(codes=b"\x00" * len(one.report.codes)))
+    assert forged != one
+    same_token, unpaid = two._replace(token=tokens[0]), two._replace(token=None)
+    group = [one, *[one] * 50, *[forged] * 50, *[same_token] * 50, *[unpaid] * 50, two]
+    expected = ["repeated", "id_conflict", "token_spent", "token_missing"]
+    calls: list[str] = []
+
+    class Counted:
+        def __init__(self, session: Session) -> None:
+            self._session = session
+
+        def __getattr__(self, name: str) -> Any:
+            calls.append(name)
+            return getattr(self._session, name)
+
+    async def work(session: Session) -> list[Outcome]:
+        return await accept(cast(Session, Counted(session)), group)
+
+    outcomes = await store.write(work)
+    assert outcomes == ["accepted", *(own for own in expected for _ in range(50)), "accepted"]
+    assert len(calls) == len(set(calls)), calls
+    assert (await counts_in(store, survey)).reports == 2
+
+
 async def test_a_closed_campaign_repeats_and_takes_nothing_new(store: Store) -> None:
     survey = await new_survey(store)
     one, two = arrivals(survey, answered(survey.plans[0], 2))
@@ -106,7 +136,7 @@ async def test_a_refusal_does_not_concern_reports_that_are_stored(store: Store) 
     survey = await new_survey(store)
     one, two = arrivals(survey, answered(survey.plans[0], 2))
     await accepted(store, [one])
-    refused = [row._replace(refusal="wrong_plan") for row in (one, two)]
+    refused = [row._replace(refusal_if_new="wrong_plan") for row in (one, two)]
     assert await accepted(store, refused) == ["repeated", "wrong_plan"]
 
 

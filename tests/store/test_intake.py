@@ -29,9 +29,11 @@ class Gated:
     def __init__(self, store: Store) -> None:
         self.store, self.gate, self.writes = store, asyncio.Event(), 0
         self.faults: list[Exception] = []
+        self.waiting = False
         self.read = store.read
 
     async def write(self, work: Any) -> Any:
+        self.waiting = True
         await self.gate.wait()
         self.writes += 1
         if self.faults:
@@ -40,10 +42,10 @@ class Gated:
 
 
 @asynccontextmanager
-async def running(intake: Intake) -> AsyncIterator[None]:
+async def running(intake: Intake) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(intake.run())
     try:
-        yield
+        yield task
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -65,8 +67,12 @@ async def test_what_waits_is_stored_together(gated: Gated) -> None:
         waiting = [asyncio.create_task(intake.accept([row])) for row in rows + rows]
         await asyncio.sleep(0)
         assert not any(task.done() for task in waiting)
+        while not gated.waiting:
+            await asyncio.sleep(0)
+        assert intake.waiting == 80
         gated.gate.set()
         outcomes = [(await task)[0] for task in waiting]
+        assert intake.waiting == 0
     assert outcomes == ["accepted"] * 40 + ["repeated"] * 40
     assert gated.writes <= 2
 
@@ -94,6 +100,7 @@ async def test_a_fault_fails_its_group_and_no_other(gated: Gated) -> None:
     async with running(intake):
         with pytest.raises(OSError, match="disk"):
             await intake.accept(rows)
+        assert intake.waiting == 0
         assert await intake.accept(rows) == ["accepted"] * 3
 
 
@@ -124,3 +131,33 @@ async def test_reports_are_folded_into_the_counts(gated: Gated, monkeypatch: pyt
     assert await gated.store.read(uncounted) <= 10
     counts = await gated.store.read(partial(counts_of, number=survey.plan_numbers[0], plan=survey.plans[0]))
     assert counts.reports == 35
+
+
+async def test_a_defect_in_counting_is_logged_and_stops_nothing(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(_: Store) -> None:
+        raise LookupError("secret")
+
+    monkeypatch.setattr(intakes, "FOLD_AFTER", 1)
+    monkeypatch.setattr(intakes, "fold_all", broken)
+    survey = await new_survey(gated.store)
+    one, two = arrivals(survey, answered(survey.plans[0], 2))
+    gated.gate.set()
+    intake = Intake(gated)  # type: ignore[arg-type]
+    async with running(intake) as task:
+        assert await intake.accept([one]) == ["accepted"]
+        assert not task.done()
+        assert await intake.accept([two]) == ["accepted"]
+    assert caplog.records[0].__dict__["kind"] == "LookupError"
+    assert "secret" not in caplog.text
+
+
+async def test_an_intake_that_has_ended_refuses(gated: Gated) -> None:
+    survey = await new_survey(gated.store)
+    intake = Intake(gated)  # type: ignore[arg-type]
+    async with running(intake):
+        await asyncio.sleep(0)
+        intake.check()
+    with pytest.raises(UnavailableError):
+        await intake.accept(arrivals(survey, answered(survey.plans[0], 1)))

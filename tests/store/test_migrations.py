@@ -103,3 +103,16 @@ async def test_databases_of_others_are_refused(tmp_path: Path, postgres: str) ->
     for address in (newer, "postgresql://nobody@127.0.0.1:1/none", "mysql://here", "sqlite://", "sqlite:///"):
         with pytest.raises(StoreError):
             await open_store(address)
+
+
+async def test_a_database_that_cannot_be_set_up_is_refused_with_the_reason(postgres: str) -> None:
+    foreign, readable, odd = (new_database(postgres, name) for name in ("foreign_tables", "readable", "odd"))
+    run_on(foreign, "CREATE TABLE settings (own INT)")
+    run_on(odd, "CREATE TABLE privtally_version (own INT)")
+    for address, reason in (
+        (foreign, "another program"),
+        (f"{readable}&default_transaction_read_only=on", "only be read"),
+        (odd, "UndefinedColumnError"),
+    ):
+        with pytest.raises(StoreError, match=reason):
+            await open_store(address)

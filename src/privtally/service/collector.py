@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -17,6 +18,9 @@ from privtally.service.advice import Advise
 from privtally.store.intake import Intake
 from privtally.store.session import Store
 from privtally.store.surveys import Survey
+
+if TYPE_CHECKING:
+    from privtally.service.pages.panels import Found
 
 _MOST_KEPT = 64
 
@@ -35,6 +39,8 @@ class Collector:
         self._surveys: dict[str, Survey] = {}
         self._estimates: OrderedDict[tuple[object, ...], Estimate] = OrderedDict()
         self._estimating = asyncio.Lock()
+        self.shown: dict[str, Found] = {}
+        """The last estimate of every campaign that somebody looked at."""
 
     async def survey(self, campaign: str) -> Survey:
         """The campaign as it is now."""
@@ -42,8 +48,11 @@ class Collector:
         return survey
 
     def forget(self, campaign: str) -> None:
-        """Read a campaign anew when it is asked for again."""
+        """Keep nothing in memory of a campaign that was deleted."""
         self._surveys.pop(campaign, None)
+        self.shown.pop(campaign, None)
+        for key in [own for own in self._estimates if own[0] == campaign]:
+            del self._estimates[key]
 
     async def survey_with(self, campaign: str, digests: set[str]) -> tuple[Survey, Mapping[str, tuple[int, Plan]]]:
         """A campaign and its plans by digest; read anew if some digest is of none of the plans known so far."""

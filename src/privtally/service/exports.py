@@ -55,8 +55,8 @@ async def _documents(collector: Collector, survey: Survey, method: Method) -> As
     history = await operations.history(collector.store, survey)
     try:
         estimate = (await collector.estimate_from(history, method)).dump()
-    except EstimateError:  # nobody has answered yet
-        estimate = b"null"
+    except EstimateError as refusal:  # too few have answered yet
+        estimate = b'null,"no_estimate":' + msgspec.json.encode(str(refusal))
     title = msgspec.json.encode(survey.title)
     yield b'{"title":' + title + b',"estimate":' + estimate.strip() + b',"phases":['
     for place, (plan, counts) in enumerate(history):

@@ -19,11 +19,12 @@ async def livez() -> str:
 
 @get("/readyz", responses=refusals(), summary="Whether the service can take reports", media_type="text/plain")
 async def readyz(collector: TheCollector) -> str:
-    """Answers once the store does; otherwise 503."""
+    """Answers while the store does and reports are stored; otherwise 503."""
 
     async def work(session: Session) -> None:
         await session.fetch("SELECT 1 FROM settings")
 
+    collector.intake.check()
     await collector.store.read(work)
     return "ready\n"
 

@@ -1,6 +1,7 @@
 """What an operator does with campaigns, over HTTP or on the command line."""
 
 import asyncio
+import secrets
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -132,7 +133,7 @@ async def advance(store: Store, campaign: str, digest: str) -> Plan:
         raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
     phases = to_learn_from(await history(store, survey))
     plan = await asyncio.to_thread(learned, survey, phases)
-    published = await end_phase(store, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))
+    published = await and_rewrite(store, partial(surveys.publish, campaign=campaign, plan=plan, history=phases))
     return _as_learned(published)
 
 
@@ -157,7 +158,7 @@ async def refresh(store: Store, campaign: str, digest: str) -> Plan:
     if not any(reports for plan, reports in started if plan.round == survey.plans[-1].round):
         raise CampaignError("nobody has answered in this round, so that another one would ask the same")
     plan = refreshed(survey.plans)
-    return _as_refreshed(await end_phase(store, partial(surveys.start_round, campaign=campaign, plan=plan)))
+    return _as_refreshed(await and_rewrite(store, partial(surveys.start_round, campaign=campaign, plan=plan)))
 
 
 def _as_refreshed(plan: Plan) -> Plan:
@@ -168,27 +169,27 @@ def _as_refreshed(plan: Plan) -> Plan:
 
 async def close(store: Store, campaign: str) -> Survey:
     """Take no more reports."""
-    return await end_phase(store, partial(surveys.close, campaign=campaign))
+    return await and_rewrite(store, partial(surveys.close, campaign=campaign))
 
 
 async def delete(store: Store, campaign: str, title: str) -> None:
     """Delete a closed campaign; its title confirms that it is the one that was meant."""
     await _confirm(store, campaign, title)
-    await end_phase(store, partial(surveys.delete, campaign=campaign))
+    await and_rewrite(store, partial(surveys.delete, campaign=campaign))
 
 
 async def delete_reports(store: Store, campaign: str, title: str) -> None:
     """Delete the reports of a closed campaign and keep its totals; its title confirms that it is the one."""
     await _confirm(store, campaign, title)
-    await end_phase(store, partial(surveys.delete_reports, campaign=campaign))
+    await and_rewrite(store, partial(surveys.delete_reports, campaign=campaign))
 
 
-async def end_phase(store: Store, work: Work[T]) -> T:
-    """Do something that ends a phase, count its reports, and rewrite tokens and reports in key order."""
+async def and_rewrite(store: Store, work: Work[T]) -> T:
+    """Do something that ends a phase or deletes, count all reports, and rewrite tokens and reports in key order."""
 
     async def and_note_it(session: Session) -> T:
         result = await work(session)
-        await surveys.change_setting(session, _REWRITE, "yes")
+        await surveys.change_setting(session, _REWRITE, secrets.token_hex())
         return result
 
     result = await store.write(and_note_it)
@@ -199,13 +200,15 @@ async def end_phase(store: Store, work: Work[T]) -> T:
 async def rewrite_if_due(store: Store) -> None:
     """Leave nothing of the order of arrival after a phase ended, also if the process ended with it.
 
-    Where the store is too busy for it, it stays due: until a phase ends again, or the service starts again.
+    Where the store is too busy for it, it stays due: until a phase ends again, or the service starts again. Every phase
+    that ends sets a new value, so that one that ends during a rewrite makes another one due.
     """
     with suppress(UnavailableError):
-        if await store.read(partial(surveys.setting, name=_REWRITE)) == "yes":
+        due = await store.read(partial(surveys.setting, name=_REWRITE))
+        if due is not None:
             await fold_all(store)
             await store.rewrite()
-            await store.write(partial(surveys.change_setting, name=_REWRITE, value="no"))
+            await store.write(partial(surveys.end_setting, name=_REWRITE, value=due))
 
 
 async def _confirm(store: Store, campaign: str, title: str) -> None:

@@ -1,7 +1,6 @@
 """Refusals as RFC 9457 problem documents, each kind with a name that never changes."""
 
 import logging
-import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -18,6 +17,7 @@ from privtally.errors import (
     UnavailableError,
     UnknownCampaignError,
 )
+from privtally.store.defects import log_defect
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 2
@@ -52,6 +52,11 @@ REFUSALS: Mapping[type[PrivtallyError], tuple[HTTPStatus, str]] = {
 """What each refusal of the library is over HTTP; the first that fits."""
 
 
+def status_and_name(fault: PrivtallyError) -> tuple[HTTPStatus, str]:
+    """What a refusal of the library is over HTTP."""
+    return next(found for kind, found in REFUSALS.items() if isinstance(fault, kind))
+
+
 def problem(
     status: HTTPStatus, name: str, detail: str | None, headers: Mapping[str, str] | None = None
 ) -> Response[Any]:
@@ -74,12 +79,9 @@ def refuse(_: Request[Any, Any, Any], fault: Exception) -> Response[Any]:
             _LOG.warning("unavailable", extra={"cause": type(fault.__cause__).__name__})
             return problem(*REFUSALS[UnavailableError], "Nothing was stored; try again in a moment.")
         case PrivtallyError():
-            status, name = next(found for kind, found in REFUSALS.items() if isinstance(fault, kind))
-            return problem(status, name, str(fault))
+            return problem(*status_and_name(fault), str(fault))
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
             return problem(status, status.phrase.lower().replace(" ", "-"), None, fault.headers)
-    # Its message may quote what somebody sent; the places it passed through do not.
-    places = "".join(traceback.format_tb(fault.__traceback__))
-    _LOG.error("defect", extra={"kind": type(fault).__name__, "places": places})
+    log_defect(fault)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)

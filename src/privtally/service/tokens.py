@@ -6,37 +6,38 @@ All of them are random and long, so that a plain SHA-256 hides them; a store nev
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator
 from functools import partial
 
 from privtally.documents.plan import Plan
 from privtally.errors import CampaignError
 from privtally.mechanisms import NAMED
 from privtally.store import surveys
-from privtally.store.session import Session, Store
+from privtally.store.session import Store
 from privtally.store.surveys import Survey
 
 MOST_TOKENS = 1_000_000
-_ADMIN = "admin_token"
-_BYTES, _BATCH = 16, 10_000
+ADMIN = "admin_token"
+"""The setting that holds the hash of the administrator's token."""
+_BYTES = 16
 
 
 async def new_admin_token(store: Store) -> str:
     """A new administrator's token, to be shown once; the one before is worth nothing from now on."""
     token = secrets.token_urlsafe(32)
-    await store.write(partial(surveys.change_setting, name=_ADMIN, value=hashed(token).hex()))
+    await store.write(partial(surveys.change_setting, name=ADMIN, value=hashed(token).hex()))
     return token
 
 
 async def first_admin_token(store: Store) -> str | None:
     """The administrator's token if the store has none yet."""
-    there = await store.read(partial(surveys.setting, name=_ADMIN))
-    return await new_admin_token(store) if there is None else None
+    token = secrets.token_urlsafe(32)
+    is_new = await store.write(partial(surveys.first_setting, name=ADMIN, value=hashed(token).hex()))
+    return token if is_new else None
 
 
 async def is_admin(store: Store, token: str) -> bool:
     """Whether this is the administrator's token."""
-    expected = await store.read(partial(surveys.setting, name=_ADMIN))
+    expected = await store.read(partial(surveys.setting, name=ADMIN))
     return expected is not None and hmac.compare_digest(hashed(token).hex(), expected)
 
 
@@ -45,12 +46,7 @@ async def issue(store: Store, campaign: str, number: int) -> list[str]:
     if not 1 <= number <= MOST_TOKENS:
         raise CampaignError(f"the number of tokens must be between 1 and {MOST_TOKENS:,}")
     tokens = [secrets.token_hex(_BYTES) for _ in range(number)]
-
-    async def work(session: Session) -> None:
-        for batch in _batches(tokens):
-            await surveys.add_tokens(session, campaign, map(hashed, batch))
-
-    await store.write(work)
+    await store.write(partial(surveys.add_tokens, campaign=campaign, hashes=map(hashed, tokens)))
     return tokens
 
 
@@ -77,8 +73,3 @@ def plan_of(survey: Survey, token: str) -> Plan | None:
     if is_early(survey, token):
         return this_round[0]
     return this_round[-1] if len(this_round) > 1 else None
-
-
-def _batches(tokens: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(tokens), _BATCH):
-        yield tokens[start : start + _BATCH]

@@ -1,6 +1,6 @@
 """Accepting reports: each counts once, a repeated one is a success, and every refusal has a name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from privtally.store.session import Key, Session, StoredReport
@@ -15,7 +15,7 @@ class Arrival(NamedTuple):
     campaign: int
     report: StoredReport
     token: bytes | None = None
-    refusal: Refusal | None = None
+    refusal_if_new: Refusal | None = None
     """Why it is refused unless it was stored before."""
 
 
@@ -29,18 +29,49 @@ class _Known(NamedTuple):
 
 
 async def accept(session: Session, arrivals: Sequence[Arrival]) -> list[Outcome]:
-    """What became of each report, in their order.
+    """What became of each report, in their order, whether they come in one group or one after the other.
 
     A report that was stored before is a success in every phase and before any other check: who repeats a report because
     the reply was lost must not be made to answer again.
     """
     campaigns = await _campaigns(session, {arrival.campaign for arrival in arrivals})
-    outcomes: list[Outcome] = ["accepted"] * len(arrivals)
-    waiting = list(range(len(arrivals)))
-    while waiting:  # one round, unless an id or a token stands there twice
-        now, waiting = _apart(arrivals, waiting)
-        await _round(session, campaigns, arrivals, now, outcomes)
+    tokens = {_token(arrival) for arrival in arrivals if campaigns[arrival.campaign].needs_token and arrival.token}
+    # Tokens are held before reports are looked up: whoever spent one meanwhile has stored its report by then.
+    spent = await session.hold_tokens(sorted(tokens)) if tokens else {}
+    known = await session.known_reports(sorted({_key(arrival) for arrival in arrivals}))
+    outcomes: list[Outcome] = []
+    paid, new = [], []
+    for arrival in arrivals:
+        campaign = campaigns[arrival.campaign]
+        outcome = _outcome(arrival, campaign, known, spent)
+        outcomes.append(outcome)
+        if outcome == "accepted":
+            known[_key(arrival)] = arrival.report.codes
+            new.append(arrival.report)
+            if campaign.needs_token:
+                spent[_token(arrival)] = True
+                paid.append(_token(arrival))
+    if paid:
+        await session.spend_tokens(sorted(paid))
+    if new and await session.insert_reports(sorted(new)) != len(new):
+        raise RacedError
     return outcomes
+
+
+def _outcome(arrival: Arrival, campaign: _Known, known: Mapping[Key, bytes], spent: Mapping[Key, bool]) -> Outcome:
+    """What becomes of a report, given the codes of the known reports and whether each issued token was spent."""
+    if _key(arrival) in known:
+        return "repeated" if known[_key(arrival)] == arrival.report.codes else "id_conflict"
+    if campaign.closed:
+        return "phase_closed"
+    if arrival.refusal_if_new is not None:
+        return arrival.refusal_if_new
+    if campaign.needs_token:
+        if _token(arrival) not in spent:
+            return "token_missing"
+        if spent[_token(arrival)]:
+            return "token_spent"
+    return "accepted"
 
 
 async def _campaigns(session: Session, numbers: set[int]) -> dict[int, _Known]:
@@ -51,68 +82,9 @@ async def _campaigns(session: Session, numbers: set[int]) -> dict[int, _Known]:
     return {number: _Known(*map(bool, rows[0])) if rows else gone for number, rows in found.items()}
 
 
-def _apart(arrivals: Sequence[Arrival], waiting: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Those that share neither an id nor a token with an earlier one, and the rest."""
-    seen: set[tuple[int, bytes | None]] = set()
-    now: list[int] = []
-    later: list[int] = []
-    for place in waiting:
-        arrival = arrivals[place]
-        keys = {(arrival.report.plan, arrival.report.id)}
-        tokens = {(-arrival.campaign, arrival.token)} if arrival.token is not None else set()
-        (later if (keys | tokens) & seen else now).append(place)
-        seen |= keys | tokens
-    return now, later
-
-
-async def _round(
-    session: Session,
-    campaigns: dict[int, _Known],
-    arrivals: Sequence[Arrival],
-    places: Sequence[int],
-    outcomes: list[Outcome],
-) -> None:
-    keys = [_key(arrivals[place]) for place in places]
-    known = await session.known_reports(sorted(keys))
-    candidates = []
-    for place, key in zip(places, keys, strict=True):
-        arrival, campaign = arrivals[place], campaigns[arrivals[place].campaign]
-        if key in known:
-            outcomes[place] = "repeated" if known[key] == arrival.report.codes else "id_conflict"
-        elif campaign.closed:
-            outcomes[place] = "phase_closed"
-        elif arrival.refusal is not None:
-            outcomes[place] = arrival.refusal
-        elif campaign.needs_token and arrival.token is None:
-            outcomes[place] = "token_missing"
-        else:
-            candidates.append(place)
-    for place, refusal in (await _unpaid(session, campaigns, arrivals, candidates)).items():
-        outcomes[place] = refusal
-    accepted = sorted(arrivals[place].report for place in candidates if outcomes[place] == "accepted")
-    if await session.insert_reports(accepted) != len(accepted):
-        raise RacedError
-
-
-async def _unpaid(
-    session: Session, campaigns: dict[int, _Known], arrivals: Sequence[Arrival], places: Sequence[int]
-) -> dict[int, Refusal]:
-    """Spend the tokens of reports, and say which of them could not be."""
-    tokens = {
-        place: (arrivals[place].campaign, token)
-        for place in places
-        if campaigns[arrivals[place].campaign].needs_token and (token := arrivals[place].token) is not None
-    }
-    if not tokens:
-        return {}
-    spent = await session.spend_tokens(sorted(tokens.values()))
-    refused: dict[int, Refusal] = {}
-    for place, key in tokens.items():
-        if key not in spent:
-            issued = await session.fetch("SELECT 1 FROM tokens WHERE campaign = $1 AND hash = $2", *key)
-            refused[place] = "token_spent" if issued else "token_missing"
-    return refused
-
-
 def _key(arrival: Arrival) -> Key:
     return arrival.report.plan, arrival.report.id
+
+
+def _token(arrival: Arrival) -> Key:
+    return arrival.campaign, arrival.token or b""

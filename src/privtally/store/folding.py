@@ -1,4 +1,4 @@
-"""Counting whatever is not counted yet, so that only sums remain of it."""
+"""Counting the reports of all plans that are not counted yet."""
 
 from functools import partial
 

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 
 from privtally.errors import UnavailableError
 from privtally.store.accept import Arrival, Outcome, RacedError, accept
+from privtally.store.defects import log_defect
 from privtally.store.folding import fold_all
 from privtally.store.session import Store
 from privtally.store.tallies import FOLD_AFTER
@@ -24,10 +24,12 @@ class Intake:
         self._store, self._most_waiting = store, most_waiting
         self._queue: asyncio.Queue[tuple[Sequence[Arrival], asyncio.Future[list[Outcome]]]] = asyncio.Queue()
         self._uncounted = 0
+        self._ended = False
         self.waiting = 0
 
     async def accept(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
         """What became of each report; refused for now where too many wait or the store fails."""
+        self.check()
         if not arrivals:
             return []
         if self.waiting + len(arrivals) > self._most_waiting:
@@ -37,20 +39,40 @@ class Intake:
         self._queue.put_nowait((arrivals, done))
         return await done
 
+    def check(self) -> None:
+        """Refuse for now if nothing stores reports any more."""
+        if self._ended:
+            raise UnavailableError("the intake of reports has ended; start the service again")
+
     async def run(self) -> None:
         """Store group after group, until cancelled."""
-        while True:
-            group = [await self._queue.get()]
-            size = len(group[0][0])
-            while size < MOST_IN_GROUP and not self._queue.empty():
-                group.append(self._queue.get_nowait())
-                size += len(group[-1][0])
-            self.waiting -= size
-            await self._store_group(group)
-            if self._uncounted >= FOLD_AFTER:
-                self._uncounted = 0
-                with suppress(UnavailableError):  # counting can wait
-                    await fold_all(self._store)
+        try:
+            while True:
+                await self._store_next()
+                if self._uncounted >= FOLD_AFTER:
+                    self._uncounted = 0
+                    await self._count()
+        finally:
+            self._ended = True
+
+    async def _store_next(self) -> None:
+        """Wait for reports, and store all that wait, up to a limit."""
+        group = [await self._queue.get()]
+        size = len(group[0][0])
+        while size < MOST_IN_GROUP and not self._queue.empty():
+            group.append(self._queue.get_nowait())
+            size += len(group[-1][0])
+        await self._store_group(group)
+        self.waiting -= size
+
+    async def _count(self) -> None:
+        """Count what was stored; where that fails, it can wait, and reports are stored as before."""
+        try:
+            await fold_all(self._store)
+        except UnavailableError:
+            pass
+        except Exception as fault:  # noqa: BLE001  # reports must be stored, whatever it is
+            log_defect(fault)
 
     async def _store_group(self, group: list[tuple[Sequence[Arrival], asyncio.Future[list[Outcome]]]]) -> None:
         arrivals = [arrival for own, _ in group for arrival in own]

@@ -1,6 +1,6 @@
 """PostgreSQL: whole groups of reports in single statements, and any number of processes on one database."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ _SECONDS, _SECONDS_TO_REWRITE = 30, 3_600
 _LOCK = 0x70726976  # any number that other programs on the database are unlikely to lock
 _REWRITTEN = {"reports": "plan, id", "tokens": "campaign, hash", "uncounted": "plan, codes"}
 """The tables whose rows arrive one by one, with their keys."""
+_AMONG = "(campaign, hash) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))"
 _PASSING = (
     OSError,
     TimeoutError,
@@ -29,6 +30,17 @@ _PASSING = (
     asyncpg.SerializationError,
 )
 """Faults of the machine and not of the program: the same work may succeed later."""
+
+_REFUSALS: Mapping[type[BaseException], str] = {
+    asyncpg.InsufficientPrivilegeError: (
+        "the database's user may not create tables there; give it a schema of its own"
+    ),
+    asyncpg.DuplicateTableError: (
+        "the database has tables of another program; give privtally a database or a schema of its own"
+    ),
+    asyncpg.ReadOnlySQLTransactionError: "the database can only be read; name one that can be written",
+}
+"""Why a database cannot be brought up to date."""
 
 
 class PostgresqlSession:
@@ -53,15 +65,15 @@ class PostgresqlSession:
         )
         return {(plan, own): codes for plan, own, codes in rows}
 
-    async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
-        wanted = "SELECT * FROM unnest($1::bigint[], $2::bytea[])"
-        locked = f"SELECT 1 FROM tokens WHERE (campaign, hash) IN ({wanted}) ORDER BY campaign, hash FOR UPDATE"  # noqa: S608  # own names
-        await self.fetch(locked, *_columns(keys, 2))
+    async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
         rows = await self.fetch(
-            f"UPDATE tokens SET spent = 1 WHERE spent = 0 AND (campaign, hash) IN ({wanted}) RETURNING campaign, hash",  # noqa: S608  # own names
+            f"SELECT campaign, hash, spent FROM tokens WHERE {_AMONG} ORDER BY campaign, hash FOR UPDATE",  # noqa: S608  # own names
             *_columns(keys, 2),
         )
-        return {(campaign, own) for campaign, own in rows}
+        return {(campaign, own): bool(spent) for campaign, own, spent in rows}
+
+    async def spend_tokens(self, keys: Sequence[Key]) -> None:
+        await self.fetch(f"UPDATE tokens SET spent = 1 WHERE {_AMONG}", *_columns(keys, 2))  # noqa: S608  # own names
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
         plans, ids, codes = _columns(reports, 3)
@@ -136,11 +148,11 @@ async def open_postgresql(url: str) -> PostgresqlStore:
     try:
         async with pool.acquire() as connection:
             await migrate(connection)
-    except asyncpg.InsufficientPrivilegeError:
+    except BaseException as fault:
         await pool.close()
-        raise StoreError("the database's user may not create tables there; give it a schema of its own") from None
-    except BaseException:
-        await pool.close()
+        if isinstance(fault, (*_PASSING, asyncpg.PostgresError)):
+            unknown = f"cannot bring the database up to date ({type(fault).__name__}); its own log says why"
+            raise StoreError(_REFUSALS.get(type(fault), unknown)) from None
         raise
     return PostgresqlStore(pool)
 

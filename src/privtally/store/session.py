@@ -42,8 +42,12 @@ class Session(Protocol):
         """The packed codes of those reports that are stored already."""
         ...
 
-    async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
-        """Mark tokens as spent; those that were there and were not spent before."""
+    async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
+        """Whether each issued token was spent, held against changes by others until the transaction ends."""
+        ...
+
+    async def spend_tokens(self, keys: Sequence[Key]) -> None:
+        """Mark tokens that are held as spent."""
         ...
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:

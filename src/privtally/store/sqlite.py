@@ -6,7 +6,7 @@ import queue
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -61,13 +61,12 @@ class SqliteSession:
             known |= {(plan, own): codes for own, codes in found}
         return known
 
-    async def spend_tokens(self, keys: Sequence[Key]) -> set[Key]:
-        spent = set()
-        for key in keys:
-            self._connection.execute("UPDATE tokens SET spent = 1 WHERE campaign = ? AND hash = ? AND spent = 0", key)
-            if self._connection.changes():
-                spent.add(key)
-        return spent
+    async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
+        sql = "SELECT spent FROM tokens WHERE campaign = ? AND hash = ?"
+        return {key: bool(spent) for key in keys for (spent,) in self._connection.execute(sql, key)}
+
+    async def spend_tokens(self, keys: Sequence[Key]) -> None:
+        self._connection.executemany("UPDATE tokens SET spent = 1 WHERE campaign = ? AND hash = ?", keys)
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
         inserted = 0
@@ -87,17 +86,21 @@ class SqliteStore:
         self._path, self._vfs = path, vfs
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="privtally-writer")
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="privtally-reader")
-        with _refusing(path):
+        with _refusing(path), ExitStack() as opened:
             if not path.exists() and vfs is None:
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
             self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            opened.callback(self._writer.close)
             self._writer.execute(_PRAGMAS.format(synchronous=synchronous))
             if self._writer.pragma("journal_mode", "WAL") != "wal":
                 raise StoreError(f"{path} cannot keep a write-ahead log; put it on a disk of this machine")
             migrate(self._writer, path)
             self._readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
             for _ in range(READERS):
-                self._readers.put(self._connect(apsw.SQLITE_OPEN_READONLY))
+                reader = self._connect(apsw.SQLITE_OPEN_READONLY)
+                opened.callback(reader.close)
+                self._readers.put(reader)
+            opened.pop_all()  # only a refusal closes them here
 
     def _connect(self, flags: int) -> apsw.Connection:
         connection = apsw.Connection(str(self._path), flags=flags, vfs=self._vfs)

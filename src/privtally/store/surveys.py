@@ -17,6 +17,8 @@ from privtally.store.session import Session
 from privtally.store.tallies import fold, reports_of
 
 _SELECT = "SELECT number, title, options, closed FROM campaigns"
+_BATCH = 10_000
+"""How many rows a statement inserts: PostgreSQL's client gives each statement a limited time."""
 _load_plan = lru_cache(maxsize=256)(load_plan)
 
 
@@ -156,7 +158,9 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
             "tokens are for open campaigns that were created with them; create the campaign with --tokens"
         )
     rows = [(survey.number, own) for own in sorted(hashes)]
-    await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", rows)
+    for start in range(0, len(rows), _BATCH):
+        batch = rows[start : start + _BATCH]
+        await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", batch)
 
 
 async def is_spent(session: Session, survey: Survey, token: bytes) -> bool | None:
@@ -184,6 +188,17 @@ async def change_setting(session: Session, name: str, value: str) -> None:
     await session.fetch(
         "INSERT INTO settings VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value
     )
+
+
+async def first_setting(session: Session, name: str, value: str) -> bool:
+    """Set a setting unless it is there already; whether it was set."""
+    sql = "INSERT INTO settings VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING name"
+    return bool(await session.fetch(sql, name, value))
+
+
+async def end_setting(session: Session, name: str, value: str) -> None:
+    """Remove a setting if it still has this value."""
+    await session.fetch("DELETE FROM settings WHERE name = $1 AND value = $2", name, value)
 
 
 async def _locked(session: Session, campaign: str) -> Survey:

@@ -1,6 +1,7 @@
 """A page never waits long for an estimate, and at most one a survey is computed."""
 
 import asyncio
+import gc
 from typing import Any, cast
 
 import pytest
@@ -10,7 +11,6 @@ pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[se
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import count
 from privtally.documents.plan import design
-from privtally.errors import EstimateError
 from privtally.schema import Schema
 from privtally.service.pages import estimates
 from tests.service.site import reports_to
@@ -23,13 +23,14 @@ class Slow:
 
     def __init__(self) -> None:
         self.may_finish, self.people, self.started = asyncio.Event(), 10, 0
+        self.shown: dict[str, Any] = {}
 
     async def estimate(self, _: Any, method: Any, *, by_round: bool) -> Any:
         self.started += 1
         people = self.people
         await self.may_finish.wait()
         if not people:
-            raise EstimateError("nobody has answered")
+            raise LookupError("secret")
         return estimate([(PLAN, count(PLAN, reports_to(PLAN, people).codes))], method, by_round=by_round)
 
 
@@ -62,3 +63,23 @@ def test_a_page_shows_the_last_estimate_until_the_next_is_finished(monkeypatch: 
         assert later.reports == 20
 
     asyncio.run(visit())
+
+
+def test_a_defect_after_the_page_was_shown_is_logged_without_its_message(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(estimates, "PATIENCE", 0.0)
+
+    async def visit() -> None:
+        slow, shown = cast("Any", Slow()), estimates.Estimates()
+        slow.people = 0
+        assert await shown.so_far(slow, cast("Any", Survey())) is None
+        slow.may_finish.set()
+        while asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.sleep(0)
+
+    asyncio.run(visit())
+    gc.collect()
+    (line,) = caplog.records
+    assert line.__dict__["kind"] == "LookupError"
+    assert "secret" not in caplog.text

@@ -58,6 +58,9 @@ def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
         ("en-GB,en;q=0.9,de;q=0.8", "en"),
         ("fr", "en"),
         ("de;q=0", "en"),
+        ("de; q=0.9", "de"),
+        ("en ; q=0.3 , de;level=1 ;Q=0.9", "de"),
+        ("de; q=0", "en"),
         ("de;q=x, \x00", "en"),
     ],
 )

@@ -11,7 +11,7 @@ from privtally.errors import PrivtallyError
 from privtally.service.pages import dashboard, exports, invitations, new_survey, rendering, sessions, steps, survey
 from privtally.service.pages.rendering import HEADERS, page
 from privtally.service.pages.setup import AnyRequest, Setup
-from privtally.service.problems import REFUSALS, refuse
+from privtally.service.problems import refuse, status_and_name
 
 __all__ = ["Setup", "add_pages"]
 
@@ -79,7 +79,7 @@ def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
         case sessions.ForeignFormError():
             status = HTTPStatus.FORBIDDEN
         case PrivtallyError():
-            status = next(found[0] for kind, found in REFUSALS.items() if isinstance(fault, kind))
+            status, _ = status_and_name(fault)
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
         case _:

@@ -146,9 +146,8 @@ async def together_page(campaign: FromPath[str], request: AnyRequest, collector:
     left_out = len(found.tables) - len(few[:MOST_PAIRS])
     named = names_of_answers(survey.plans[0].schema, words_of(request))
     tables = few[:MOST_PAIRS]
-    return page(
-        request, "together.html", survey=survey, tables=tables, left_out=left_out, named=named, too_few=_says_nothing
-    )
+    values: dict[str, Any] = {"tables": tables, "left_out": left_out, "named": named, "too_few": _says_nothing}
+    return page(request, "together.html", survey=survey, points_95=100 * NORMAL_95, **values)
 
 
 def _says_nothing(table: PairEstimate) -> bool:

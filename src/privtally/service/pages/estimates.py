@@ -2,9 +2,10 @@
 
 import asyncio
 
-from privtally.errors import EstimateError
+from privtally.errors import EstimateError, PrivtallyError
 from privtally.service.collector import Collector
 from privtally.service.pages.panels import Found, panels_of
+from privtally.store.defects import log_defect
 from privtally.store.surveys import Survey
 
 PATIENCE = 2.0
@@ -12,27 +13,34 @@ PATIENCE = 2.0
 
 
 class Estimates:
-    """The last estimate of every survey that somebody looked at, and those that are being computed, one a survey."""
+    """The estimates that are being computed, at most one a survey; the collector keeps those that are finished."""
 
     def __init__(self) -> None:
-        self._finished: dict[str, Found] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def so_far(self, collector: Collector, survey: Survey) -> Found | None:
-        """What is known; None if nobody has answered or the first estimate is not finished."""
+        """What is known; None if too few have answered or the first estimate is not finished."""
         task = self._running.get(survey.id)
         if task is None:
             task = self._running[survey.id] = asyncio.create_task(self._compute(collector, survey))
+            task.add_done_callback(_log_defect)
         await asyncio.wait({task}, timeout=PATIENCE)
         if task.done():
             await task  # a defect is the page's defect
-        return self._finished.get(survey.id)
+        return collector.shown.get(survey.id)
 
     async def _compute(self, collector: Collector, survey: Survey) -> None:
         try:
             by_round = survey.plans[-1].round > 1
-            self._finished[survey.id] = panels_of(await collector.estimate(survey, "pooled", by_round=by_round))
-        except EstimateError:  # nobody has answered yet
-            self._finished.pop(survey.id, None)
+            collector.shown[survey.id] = panels_of(await collector.estimate(survey, "pooled", by_round=by_round))
+        except EstimateError:  # too few have answered yet
+            collector.shown.pop(survey.id, None)
         finally:
             del self._running[survey.id]
+
+
+def _log_defect(task: asyncio.Task[None]) -> None:
+    """Log a defect also where no page waits for it any more."""
+    fault = None if task.cancelled() else task.exception()
+    if fault is not None and not isinstance(fault, PrivtallyError):
+        log_defect(fault)

@@ -12,6 +12,8 @@ from privtally.mechanisms import Part
 MOST_LABELS = 64
 """Questions with more answers are not compared."""
 NOTICED = 0.1
+MOST_PAIRS = 3
+"""How many pairs of questions a page names."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Likeness:
     names: Sequence[str]
     follows: Sequence[Sequence[float]]
 
-    def strongest(self, most: int = 3) -> list[tuple[str, str]]:
+    def strongest(self) -> list[tuple[str, str]]:
         """The pairs of questions that go together most, those that hardly do left out."""
         pairs = [
             (max(self.follows[one][two], self.follows[two][one]), self.names[one], self.names[two])
@@ -29,7 +31,7 @@ class Likeness:
             for two in range(one)
         ]
         noticed = sorted((own for own in pairs if own[0] >= NOTICED), reverse=True)
-        return [(two, one) for _, one, two in noticed[:most]]
+        return [(two, one) for _, one, two in noticed[:MOST_PAIRS]]
 
 
 def likenesses(plan: Plan) -> list[Likeness]:

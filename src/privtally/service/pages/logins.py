@@ -7,11 +7,11 @@ it ends: whoever reads the store cannot log in, and a new administrator's token 
 import hashlib
 import time
 
+from privtally.service.tokens import ADMIN
 from privtally.store.session import Session
 from privtally.store.surveys import change_setting, setting
 
 HOURS = 12
-_ADMIN = "admin_token"
 _PREFIX = "login."
 
 
@@ -25,13 +25,13 @@ async def open_login(session: Session, cookie: str, hour: int) -> None:
     for name, value in await session.fetch("SELECT name, value FROM settings WHERE name LIKE $1", f"{_PREFIX}%"):
         if not _lasts(value, hour):
             await session.fetch("DELETE FROM settings WHERE name = $1", name)
-    await change_setting(session, _name(cookie), f"{await setting(session, _ADMIN)} {hour + HOURS}")
+    await change_setting(session, _name(cookie), f"{await setting(session, ADMIN)} {hour + HOURS}")
 
 
 async def is_open(session: Session, cookie: str, hour: int) -> bool:
     """Whether a cookie may come in."""
     value = await setting(session, _name(cookie)) or ""
-    return _lasts(value, hour) and value.partition(" ")[0] == await setting(session, _ADMIN)
+    return _lasts(value, hour) and value.partition(" ")[0] == await setting(session, ADMIN)
 
 
 async def end_login(session: Session, cookie: str) -> None:

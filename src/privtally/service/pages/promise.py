@@ -40,7 +40,6 @@ class Example:
 class Promise:
     """Of a report to one of these plans: how much surer it makes anybody, and how often what it says is true."""
 
-    epsilon: float
     surer: float
     least_true: float
     most_true: float
@@ -57,7 +56,6 @@ def promise_of(plans: Sequence[Plan]) -> Promise:
     last = plans[-1]
     sent = sum(part.pivots if part.silent else len(part.attributes) for part in last.sampler.parts)
     return Promise(
-        epsilon=last.epsilon,
         surer=exp(last.epsilon),
         least_true=min(shares),
         most_true=max(shares),

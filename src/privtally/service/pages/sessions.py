@@ -33,7 +33,7 @@ class ForeignFormError(PageRefusalError):
 
 
 async def require_session(connection: ASGIConnection[Any, Any, Any, Any], _: Any) -> None:
-    """Let only the administrator pass, and only from the service's own pages."""
+    """Let only the administrator pass."""
     collector: Collector = connection.app.state.collector
     cookie = connection.cookies.get(COOKIE, "")
     if not cookie or not await collector.store.read(partial(is_open, cookie=cookie, hour=this_hour())):

@@ -71,10 +71,11 @@ def words_for(accepted: str) -> Words:
     """The words for an Accept-Language header: of the catalogue's languages the one that is wanted most."""
     wanted: list[tuple[float, str]] = []
     for item in accepted.split(","):
-        name, _, weight = item.partition(";q=")
-        language = name.strip().lower().partition("-")[0]
+        name, *parameters = (part.strip().lower() for part in item.split(";"))
+        language = name.partition("-")[0]
+        weights = [part.removeprefix("q=") for part in parameters if part.startswith("q=")]
         if language in LANGUAGES:
-            wanted.append((_weight(weight), language))
+            wanted.append((_weight("".join(weights[:1])), language))
     best = max(wanted, key=lambda item: item[0], default=(0.0, LANGUAGES[0]))
     return words_in(best[1] if best[0] > 0 else LANGUAGES[0])
 
