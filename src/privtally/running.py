@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from privtally.collector.learn import LaterGroups
 from privtally.documents.estimate import Estimate
-from privtally.documents.plan import check_epsilon
+from privtally.documents.plan import check_epsilon, check_mechanism
 from privtally.errors import CampaignError, DocumentError
 from privtally.exact.source import Source
 from privtally.files import read_schema
 from privtally.job import Job, run_campaign
 from privtally.lab.advise import recommend
+from privtally.mechanisms import NAMED
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Observer, Rule
 from privtally.plots import estimate as picture
 from privtally.plots import html
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 class CampaignOptions(TypedDict, total=False):
     """What `run_campaign` lets one choose beside the mechanism."""
 
-    phase1_share: float
-    rule: Rule
-    observer: Observer
+    phase1_share: float | None
+    rule: Rule | None
+    observer: Observer | None
     groups: Sequence[Sequence[str]] | None
     later_groups: LaterGroups
     pivots: int
@@ -91,6 +92,8 @@ def run(
     Randomness is the operating system's unless there is a source.
     """
     check_epsilon(epsilon)
+    if mechanism != "auto":
+        check_mechanism(mechanism)
     if mechanism == "auto" and options:
         raise CampaignError(
             f"{', '.join(options)}: the mechanism auto chooses this itself; name a mechanism, or leave it"
@@ -99,6 +102,8 @@ def run(
         records = answers.read_all()
     if mechanism == "auto":
         mechanism, options = _recommended(records, epsilon, max_pivot_guess)
+        if not NAMED[mechanism].learns:
+            max_pivot_guess = None  # kept by the choice of the mechanism
     job = run_campaign(records, epsilon, mechanism, source, max_pivot_guess=max_pivot_guess, **options)
     return Result(job.estimate(method), job, tuple(answers.ignored))
 

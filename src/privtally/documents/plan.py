@@ -160,8 +160,7 @@ def design(
     smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. The random bits that
     tell it from every other campaign come from `source`, the operating system's if not given.
     """
-    if mechanism not in MECHANISMS:
-        raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
+    check_mechanism(mechanism)
     if type(answers) is not int:
         raise PlanError(f"the number of answers must be an integer, got {type(answers).__name__}")
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
@@ -186,6 +185,12 @@ def design(
         groups=None if places is None else several(places),
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
+
+
+def check_mechanism(mechanism: str) -> None:
+    """Refuse a name that no mechanism has."""
+    if mechanism not in MECHANISMS:
+        raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
 
 
 def check_epsilon(epsilon: float) -> None:
