@@ -244,3 +244,9 @@ def test_with_very_many_labels_copies_are_not_weighed() -> None:
     codes = np.arange(40, dtype=np.uint16).reshape(20, 2)
     second = learn([(first, count(first, codes))], people=100)
     assert [part.fill for part in second.parts] == [UniformFill()]
+
+
+@pytest.mark.parametrize("scale", [2.0**53, 1e20])
+def test_the_nearest_distribution_to_very_noisy_values(scale: float) -> None:
+    assert project_to_simplex(np.array([-1.0, 3.0, 2.0]) * scale).tolist() == [0, 1, 0]
+    assert project_to_simplex(np.array([3.0, 3.0, 2.0]) * scale).tolist() == [0.5, 0.5, 0]

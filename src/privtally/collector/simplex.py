@@ -9,8 +9,9 @@ def project_to_simplex(values: Floats) -> Floats:
     """The non-negative values that sum to 1 and lie nearest to the given ones (Euclidean).
 
     The projection subtracts one number from all and clips at 0; that number follows from the sorted values
-    (Held, Wolfe and Crowder 1974).
+    (Held, Wolfe and Crowder 1974). The largest value is subtracted first, so that large ones do not swallow the 1.
     """
+    values = values - values.max()
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)
     last = np.flatnonzero(falling > excess)[-1]
