@@ -192,6 +192,9 @@ def test_what_cannot_be_learned_is_refused() -> None:
         learn([(plan, counts)], people=0)
     with pytest.raises(PlanError, match="people"):
         learn([(plan, counts)], people=10**18)
+    for people in (900.5, True, np.int64(900), "900"):
+        with pytest.raises(PlanError, match="whole number"):
+            learn([(plan, counts)], people=people)  # type: ignore[arg-type]
     with pytest.raises(LearningError, match="rule"):
         learn([(plan, counts)], rule="guess")  # type: ignore[arg-type]
     with pytest.raises(LearningError, match="max_pivot_guess"):

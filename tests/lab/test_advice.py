@@ -1,6 +1,7 @@
 """Which campaign is recommended, from made-up errors."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from privtally.lab.advise import (
     Expected,
     best_of_each,
     choose,
+    recommend,
     smallest,
     worst_ratios,
 )
@@ -135,3 +137,9 @@ def test_nobody_can_be_advised_where_nothing_fits(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("privtally.lab.advise.offers", lambda *_: [])
     with pytest.raises(CampaignError):
         adviser(2, 2).expect(Question(10, 1.0))
+
+
+@pytest.mark.parametrize("people", [900.5, True, "900"])
+def test_a_number_of_people_that_is_none_is_refused(people: Any) -> None:
+    with pytest.raises(CampaignError, match="whole number"):
+        recommend(schema_of((2, 3)), 1.0, people)

@@ -128,8 +128,9 @@ def recommend(
 def check_question(question: Question) -> None:
     """Refuse what nobody can be asked."""
     check_epsilon(question.epsilon)
-    if not 1 <= question.people <= MOST_PEOPLE:
-        raise CampaignError(f"the number of people must be between 1 and {MOST_PEOPLE:,}, got {question.people}")
+    people = question.people
+    if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE:
+        raise CampaignError(f"the number of people must be a whole number between 1 and {MOST_PEOPLE:,}, got {people}")
     if not 0 < question.max_pivot_guess <= 1:
         raise CampaignError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {question.max_pivot_guess}")
 
