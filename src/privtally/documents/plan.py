@@ -163,13 +163,8 @@ def design(
     check_mechanism(mechanism)
     if type(answers) is not int:
         raise PlanError(f"the number of answers must be an integer, got {type(answers).__name__}")
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
-        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
-    try:
-        epsilon = float(epsilon)
-    except OverflowError:
-        epsilon = math.inf
     check_epsilon(epsilon)
+    epsilon = float(epsilon)
     check_pivots(pivots)
     places = None if groups is None else group_places(schema, groups)
     if (learned := NAMED[mechanism].learned) is not None:
@@ -195,6 +190,12 @@ def check_mechanism(mechanism: str) -> None:
 
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget that is not a finite number in the supported range."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
+    try:
+        epsilon = float(epsilon)
+    except OverflowError:
+        epsilon = math.inf
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         limits = f"between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g}"
         raise PlanError(f"epsilon must be a finite number above 0, {limits}, got {epsilon}")
