@@ -13,11 +13,10 @@ from privtally.exact.source import Source
 from privtally.files import read_schema
 from privtally.job import Job, run_campaign
 from privtally.lab.advise import recommend
-from privtally.mechanisms import NAMED
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Observer, Rule
 from privtally.plots import estimate as picture
 from privtally.plots import html
-from privtally.schema import Records, Schema
+from privtally.schema import Schema
 from privtally.tables.estimate_frames import estimate_frame
 from privtally.tables.frame_answers import open_data
 from privtally.tables.frames import Native
@@ -101,21 +100,14 @@ def run(
     with open_data(data, _schema(schema), coded=codes) as answers:
         records = answers.read_all()
     if mechanism == "auto":
-        mechanism, options = _recommended(records, epsilon, max_pivot_guess)
-        if not NAMED[mechanism].learns:
-            max_pivot_guess = None  # kept by the choice of the mechanism
-    job = run_campaign(records, epsilon, mechanism, source, max_pivot_guess=max_pivot_guess, **options)
+        most = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
+        chosen = recommend(records.schema, epsilon, len(records), max_pivot_guess=most).design
+        # Without a second phase the choice of the mechanism keeps to the bound.
+        bound = None if chosen.phase1_share is None else max_pivot_guess
+        job = run_campaign(records, epsilon, source=source, max_pivot_guess=bound, **chosen.campaign_options)
+    else:
+        job = run_campaign(records, epsilon, mechanism, source, max_pivot_guess=max_pivot_guess, **options)
     return Result(job.estimate(method), job, tuple(answers.ignored))
-
-
-def _recommended(records: Records, epsilon: float, bound: float | None) -> tuple[MechanismName, CampaignOptions]:
-    """What to run with so many people."""
-    most = MAX_PIVOT_GUESS if bound is None else bound
-    found = recommend(records.schema, epsilon, len(records), max_pivot_guess=most).design
-    options = CampaignOptions(groups=found.groups, pivots=found.pivots)
-    if found.phase1_share is not None:
-        options["phase1_share"] = found.phase1_share
-    return found.mechanism, options
 
 
 def _schema(given: Schema | Mapping[str, Sequence[str]] | str | Path) -> Schema:

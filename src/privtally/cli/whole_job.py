@@ -81,10 +81,9 @@ def run(
                 records,
                 epsilon,
                 source=Stream.from_system(),
-                phase1_share=chosen.phase1_share,
                 later_groups=later,
                 **learning,
-                **chosen.options,
+                **chosen.campaign_options,
             )
             result = job.estimate(method)
             shown = result if top is None else most_frequent(result, job.estimate("unbiased"), top)

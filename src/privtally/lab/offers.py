@@ -49,8 +49,13 @@ class Design:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of `design` and `run_campaign`."""
+        """The arguments of `design`."""
         return {"mechanism": self.mechanism, "groups": self.groups, "pivots": self.pivots}
+
+    @property
+    def campaign_options(self) -> dict[str, Any]:
+        """The arguments of `run_campaign`."""
+        return {**self.options, "phase1_share": self.phase1_share}
 
 
 @dataclass(frozen=True)
