@@ -1,5 +1,7 @@
 """The nearest proper distribution."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from privtally.exact.arrays import Floats
@@ -17,3 +19,8 @@ def project_to_simplex(values: Floats) -> Floats:
     last = np.flatnonzero(falling > excess)[-1]
     projected: Floats = np.maximum(values - excess[last], 0)
     return projected
+
+
+def project_each(values: Floats, sizes: Sequence[int]) -> list[Floats]:
+    """The nearest proper distribution of each attribute, attributes laid end to end."""
+    return [project_to_simplex(own) for own in np.split(values, np.cumsum(sizes)[:-1])]
