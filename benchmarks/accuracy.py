@@ -47,7 +47,7 @@ from privtally.lab.population import Synthetic
 from privtally.lab.seed import seeded
 from privtally.lab.variants import variants
 from privtally.mechanisms import NAMED
-from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule
+from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Rule, with_effect
 from privtally.participant.respond import respond_many
 from privtally.plots.estimate import render
 from privtally.privacy.leakage import leakage
@@ -166,8 +166,8 @@ def phases_of(
     asked = round(share * len(records))
     one, two = (Records(records.schema, records.codes[part]) for part in (slice(asked), slice(asked, None)))
     counts = count(first, respond_many(first, one, source).codes)
-    bound = AS_PUBLISHED.get(mechanism, max_pivot_guess)
-    second = learn([(first, counts)], rule=rule or "robust", people=len(two), max_pivot_guess=bound)
+    wanted = {"rule": rule, "max_pivot_guess": AS_PUBLISHED.get(mechanism, max_pivot_guess)}
+    second = learn([(first, counts)], people=len(two), **with_effect(mechanism, rule or "robust", wanted))
     return [(first, counts), (second, count(second, respond_many(second, two, source).codes))]
 
 

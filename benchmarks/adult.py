@@ -47,7 +47,6 @@ SCHEMA = Path(__file__).with_name("adult.toml").read_text()
 COLUMNS = {"age": 0, "workclass": 1, "education": 3, "marital-status": 5, "relationship": 7, "sex": 9}
 COLUMNS["native-country"] = 13
 BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
-USUAL_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,7 @@ def run(way: Way, records: Records, epsilon: float, source: Source) -> Estimate:
     schema, mechanism = records.schema, way.mechanism
     if mechanism == "auto":
         chosen = recommend(schema, epsilon, len(records)).design
-        share = chosen.phase1_share or USUAL_SHARE
-        return run_campaign(records, epsilon, source=source, phase1_share=share, **chosen.options).estimate("pooled")
+        return run_campaign(records, epsilon, source=source, **chosen.campaign_options).estimate("pooled")
     if way.plain:
         plan = design(schema, epsilon, mechanism, source=source)
         plain = (msgspec.structs.replace(p, channels=(RandomizedResponse(),) * len(p.channels)) for p in plan.parts)

@@ -149,7 +149,7 @@ def page(settings: Sequence[Setting], errors: Mapping[Setting, Floats], pairs: S
             ratios[row.design.mechanism].append(measured / row.error)
         mine = means[rows.index(chosen)]
         ratios["recommended"].append(mine / chosen.error)
-        best = min(m for row, m in zip(rows, means, strict=True) if row.pivot_guess <= MAX_PIVOT_GUESS)
+        best = min(m for row, m in zip(rows, means, strict=True) if row.named <= MAX_PIVOT_GUESS)
         behind.setdefault(setting[0], []).append(mine / best)
     lines = ["| campaign | settings | measured ± / expected ±, mean | 5th to 95th percentile |", "|---|---|---|---|"]
     for name, values in {**ratios, "two-way tables": [value for _, value in pairs]}.items():

@@ -17,7 +17,7 @@ from privtally.job import Job, run_campaign
 from privtally.lab.paper.datasets import data_directory, read_lines
 from privtally.lab.seed import seeded
 from privtally.mechanisms.coarsen import coarsened
-from privtally.names import MechanismName, Method, Rule
+from privtally.names import MechanismName, Method, Rule, with_effect
 from privtally.schema import Attribute, Records, Schema
 
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
@@ -117,7 +117,8 @@ def class_totals(schema: Schema) -> list[Floats]:
 
 
 def _run(campaign: Campaign, people: Records, epsilon: float, seed: int, most: float) -> Job:
-    return run_campaign(people, epsilon, campaign.mechanism, seeded(seed), rule=campaign.rule, max_pivot_guess=most)
+    wanted = with_effect(campaign.mechanism, campaign.rule, {"rule": campaign.rule, "max_pivot_guess": most})
+    return run_campaign(people, epsilon, campaign.mechanism, seeded(seed), **wanted)
 
 
 def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, classes: bool) -> float:

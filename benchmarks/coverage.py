@@ -88,7 +88,8 @@ def cover(option: Option, method: Method, *, epsilon: float, people: int, runs: 
         laws = population(option.schema, generator)
         truth = [own.mean(axis=0) for own in laws]
         records = people_of(option.schema, laws, people, generator)
-        job = run_campaign(records, epsilon, option.mechanism, source, phase1_share=0.2, **option.arguments)
+        share = 0.2 if option.mechanism in LEARNING else None
+        job = run_campaign(records, epsilon, option.mechanism, source, phase1_share=share, **option.arguments)
         for own, true in zip(job.estimate(method).attributes.values(), truth, strict=True):
             held += _holds(own, true)
             away = np.abs(np.array(own.frequencies) - true) / np.array(own.standard_errors)

@@ -304,6 +304,9 @@ class Subsets:
         summed: Distribution = reported @ self._members.T.astype(reported.dtype)
         return summed
 
+    def members(self) -> Integers:
+        return np.asarray(self._members, dtype=np.int64)
+
     def spread(self, labels: Distribution) -> Distribution:
         summed: Distribution = labels @ self._members.astype(labels.dtype)
         return summed

@@ -1,6 +1,7 @@
 """The whole job: every phase of a campaign on data that is all at hand."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from privtally.documents.counts import load_counts
 from privtally.documents.estimate import load_estimate
 from privtally.documents.plan import load_plan
 from privtally.documents.report import load_report
-from privtally.errors import CampaignError, EstimateError
+from privtally.errors import CampaignError, EstimateError, PlanError
 from privtally.job import run_campaign, write_job
 from privtally.lab.seed import seeded
 from privtally.mechanisms import NAMED
@@ -119,3 +120,26 @@ def test_written_reports_are_in_the_order_of_their_ids(tmp_path: Path) -> None:
     ids = [load_report(line).id for line in (tmp_path / "reports-1.ndjson").read_bytes().splitlines()]
     assert ids == sorted(ids)
     assert ids != [report.id for report in job.phases[0].reports]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "option"),
+    [
+        ("smp", {"max_pivot_guess": 0.5}, "max_pivot_guess"),
+        ("spl", {"rule": "nonsense", "observer": "x"}, "rule"),
+        ("spl", {"observer": "knows-totals"}, "observer"),
+        ("spl", {"later_groups": [["zz"]]}, "later_groups"),
+        ("rs-fd", {"phase1_share": 9}, "phase1_share"),
+        ("cond-rr", {"rule": "robust"}, "rule"),
+        ("corr-rr", {"rule": "published", "max_pivot_guess": 0.5}, "max_pivot_guess"),
+        ("corr-rr", {"rule": "proposition", "observer": "knows-totals"}, "observer"),
+    ],
+)
+def test_an_option_without_effect_is_refused(mechanism: MechanismName, options: Any, option: str) -> None:
+    with pytest.raises(CampaignError, match=f"^{option} has no effect with .*; leave it out$"):
+        run_campaign(people(100), 1.0, mechanism, seeded(3), **options)
+
+
+def test_an_unknown_mechanism_is_refused() -> None:
+    with pytest.raises(PlanError, match="the mechanism must be one of spl"):
+        run_campaign(people(10), 1.0, "foo")  # type: ignore[arg-type]

@@ -125,3 +125,16 @@ def test_what_is_not_installed_is_named(result: Result, monkeypatch: pytest.Monk
 
 def test_run_is_a_public_name() -> None:
     assert privtally.run is run
+
+
+def test_options_of_a_named_mechanism_that_change_nothing_are_refused() -> None:
+    with pytest.raises(CampaignError, match="max_pivot_guess has no effect with spl"):
+        run(pd.DataFrame(people()), LABELS, 1.0, mechanism="spl", max_pivot_guess=7)
+    with pytest.raises(PlanError, match="the mechanism must be one of"):
+        run(pd.DataFrame(people()), LABELS, 1.0, mechanism="foo")  # type: ignore[arg-type]
+
+
+def test_the_choice_of_a_mechanism_keeps_to_the_bound() -> None:
+    """With nothing to learn the bound decides the mechanism, and is no option of the campaign."""
+    plan = run(pd.DataFrame(people()), LABELS, 1.0, max_pivot_guess=1.0, source=seeded(1)).job.phases[0].plan
+    assert plan.mechanism == recommend(Schema.of(LABELS), 1.0, 400, max_pivot_guess=1.0).design.mechanism

@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 
@@ -159,3 +160,16 @@ def test_a_wrong_answer_hears_the_labels_and_is_not_quoted(labels: int) -> None:
         schema.codes_of(["somewhere else"])
     said = str(refusal.value)
     assert ("'town 0', 'town 1'" in said, "somewhere" in said, len(said) < 500) == (True, False, True)
+
+
+def test_a_schema_of_a_list_is_that_of_a_tuple() -> None:
+    attributes = [Attribute("q", ("a", "b"))]
+    schema = Schema(attributes)  # type: ignore[arg-type]
+    assert schema == Schema(tuple(attributes)) == Schema.from_json(msgspec.json.encode(schema))
+    assert hash(schema) == hash(Schema(tuple(attributes)))
+
+
+def test_one_text_is_no_list_of_labels() -> None:
+    for declare in (lambda: Attribute("q", "abc"), lambda: Schema.of({"q": "abc"})):  # type: ignore[arg-type]
+        with pytest.raises(SchemaError, match="'q' needs a list of labels, not one text"):
+            declare()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import force_setattr
 
-from privtally.errors import SchemaError
+from privtally.errors import SchemaError, listed
 from privtally.exact.wire import normal
 
 Labels = tuple[str, ...]
@@ -55,11 +55,9 @@ class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             named = [label for own in self.classes for label in own[name]]
             known = set(answers[name])
             if unknown := [label for label in named if label not in known]:
-                shown = ", ".join(f"'{label}'" for label in answers[name][:MOST_SHOWN])
-                more = " …" if len(known) > MOST_SHOWN else ""
                 raise SchemaError(
-                    f"an alignment names '{unknown[0]}', which is none of the labels of attribute '{name}' "
-                    f"({shown}{more}); 'no answer' is never named"
+                    f"an alignment names '{unknown[0]}', which is no label of attribute '{name}' "
+                    f"({listed(answers[name], MOST_SHOWN)}); 'no answer' is never named"
                 )
             if len(set(named)) < len(named):
                 twice = next(label for label in named if named.count(label) > 1)

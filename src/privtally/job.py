@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from privtally.collector.estimate import estimate
-from privtally.collector.learn import LaterGroups, learn
+from privtally.collector.learn import USUAL_PHASE1_SHARE, LaterGroups, check_effect, learn
 from privtally.collector.tally import count
 from privtally.documents.campaign import phase1_people
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate
-from privtally.documents.plan import Plan, design
+from privtally.documents.plan import Plan, check_mechanism, design
 from privtally.documents.report import Reports
 from privtally.exact.source import Source, Stream
 from privtally.files import Advance, silently, write_bytes, write_whole
@@ -48,24 +48,29 @@ def run_campaign(
     mechanism: MechanismName,
     source: Source | None = None,
     *,
-    phase1_share: float = 0.1,
-    rule: Rule = "robust",
+    phase1_share: float | None = None,
+    rule: Rule | None = None,
     max_pivot_guess: float | None = None,
-    observer: Observer = "knows-nothing",
+    observer: Observer | None = None,
     groups: Sequence[Sequence[str]] | None = None,
     later_groups: LaterGroups = None,
     pivots: int = 1,
 ) -> Job:
-    """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I.
+    """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I, a tenth if
+    not given.
 
-    A mechanism that learns may have other `later_groups` than its first plan states, as `learn` takes them.
+    A mechanism that learns may have other `later_groups` than its first plan states, as `learn` takes them. An option
+    that the mechanism or the rule does not use is refused.
     """
+    check_mechanism(mechanism)
+    learning = {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer}
+    check_effect(mechanism, rule, {**learning, "phase1_share": phase1_share, "later_groups": later_groups})
     source = source or Stream.from_system()
     learns = NAMED[mechanism].learns
     plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=1 if learns else pivots, source=source)
     if not learns:
         return Job([_collect(plan, records, source)])
-    people = phase1_people(len(records), phase1_share)
+    people = phase1_people(len(records), USUAL_PHASE1_SHARE if phase1_share is None else phase1_share)
     order = np.argsort(source.words(len(records)), kind="stable")
     first_people, second_people = (
         Records(records.schema, records.codes[np.sort(rows)]) for rows in (order[:people], order[people:])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from privtally.collector.learn import LaterGroups
 from privtally.documents.estimate import Estimate
-from privtally.documents.plan import check_epsilon
+from privtally.documents.plan import check_epsilon, check_mechanism
 from privtally.errors import CampaignError, DocumentError
 from privtally.exact.source import Source
 from privtally.files import read_schema
@@ -16,7 +16,7 @@ from privtally.lab.advise import recommend
 from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Observer, Rule
 from privtally.plots import estimate as picture
 from privtally.plots import html
-from privtally.schema import Records, Schema
+from privtally.schema import Schema
 from privtally.tables.estimate_frames import estimate_frame
 from privtally.tables.frame_answers import open_data
 from privtally.tables.frames import Native
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class CampaignOptions(TypedDict, total=False):
     """What `run_campaign` lets one choose beside the mechanism."""
 
-    phase1_share: float
-    rule: Rule
-    observer: Observer
+    phase1_share: float | None
+    rule: Rule | None
+    observer: Observer | None
     groups: Sequence[Sequence[str]] | None
     later_groups: LaterGroups
     pivots: int
@@ -91,6 +91,8 @@ def run(
     Randomness is the operating system's unless there is a source.
     """
     check_epsilon(epsilon)
+    if mechanism != "auto":
+        check_mechanism(mechanism)
     if mechanism == "auto" and options:
         raise CampaignError(
             f"{', '.join(options)}: the mechanism auto chooses this itself; name a mechanism, or leave it"
@@ -98,19 +100,14 @@ def run(
     with open_data(data, _schema(schema), coded=codes) as answers:
         records = answers.read_all()
     if mechanism == "auto":
-        mechanism, options = _recommended(records, epsilon, max_pivot_guess)
-    job = run_campaign(records, epsilon, mechanism, source, max_pivot_guess=max_pivot_guess, **options)
+        most = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
+        chosen = recommend(records.schema, epsilon, len(records), max_pivot_guess=most).design
+        # Without a second phase the choice of the mechanism keeps to the bound.
+        bound = None if chosen.phase1_share is None else max_pivot_guess
+        job = run_campaign(records, epsilon, source=source, max_pivot_guess=bound, **chosen.campaign_options)
+    else:
+        job = run_campaign(records, epsilon, mechanism, source, max_pivot_guess=max_pivot_guess, **options)
     return Result(job.estimate(method), job, tuple(answers.ignored))
-
-
-def _recommended(records: Records, epsilon: float, bound: float | None) -> tuple[MechanismName, CampaignOptions]:
-    """What to run with so many people."""
-    most = MAX_PIVOT_GUESS if bound is None else bound
-    found = recommend(records.schema, epsilon, len(records), max_pivot_guess=most).design
-    options = CampaignOptions(groups=found.groups, pivots=found.pivots)
-    if found.phase1_share is not None:
-        options["phase1_share"] = found.phase1_share
-    return found.mechanism, options
 
 
 def _schema(given: Schema | Mapping[str, Sequence[str]] | str | Path) -> Schema:

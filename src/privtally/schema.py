@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -47,6 +47,8 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     def __post_init__(self) -> None:
         force_setattr(self, "name", _checked(self.name, "a question's name"))
         where = f"question '{self.name}'"
+        if isinstance(self.labels, str):
+            raise SchemaError(f"{where} needs a list of answers, not one text; put it into a list")
         labels = tuple(_checked(label, f"an answer to {where}") for label in self.labels)
         self._check_merged(where)
         derived = tuple(map(SEPARATOR.join, self.merged)) if self.numbers is None else self.numbers.labels
@@ -103,7 +105,7 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
     @cached_property
     def code_of(self) -> Mapping[Any, int]:
-        """The code of an answer, a label, or a number where there are bins; blank and None if it is optional."""
+        """The code of an answer, or of a number where there are bins; blank and None too if it is optional."""
         return _CodeOf(self)
 
 
@@ -140,6 +142,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     alignments: tuple[Alignment, ...] = ()
 
     def __post_init__(self) -> None:
+        force_setattr(self, "attributes", tuple(self.attributes))
+        force_setattr(self, "alignments", tuple(self.alignments))
         if not self.attributes:
             raise SchemaError("the schema asks nothing; it needs at least one question")
         if len(set(names := self.names)) < len(names):
@@ -150,10 +154,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     @classmethod
     def of(cls, attributes: Mapping[str, Iterable[str]]) -> "Schema":
         """A schema from a mapping of attribute names to their labels."""
-        for name, labels in attributes.items():
-            if isinstance(labels, str):
-                raise SchemaError(f"question '{name}' needs a list of answers, not one text; put it into a list")
-        return cls(tuple(Attribute(name, tuple(labels)) for name, labels in attributes.items()))
+        return cls(tuple(Attribute(name, cast("Any", labels)) for name, labels in attributes.items()))
 
     @classmethod
     def from_frame(cls, frame: Any, categories: Mapping[str, Any] | None = None) -> "Schema":

@@ -143,9 +143,12 @@ def test_large_and_small_schemas_are_no_special_case(program: Program, questions
     assert 0 < result["error"] < 1
 
 
-def test_a_secrecy_that_nothing_gives_is_refused(program: Program) -> None:
-    for command in (("advise",), ("design", "-o", "plan.json")):
-        assert "0.2" in refused(program, *command, write_schema(5, 3), *ASKED, "--max-pivot-guess", 0.05)
+def test_a_secrecy_that_no_pivot_has_leaves_a_campaign_that_answers_every_question(program: Program) -> None:
+    result = program("advise", write_schema(5, 3), *ASKED, "--max-pivot-guess", 0.05)
+    assert "spl" in result.out
+    assert "Every report answers every question" in result.out
+    stated = program("advise", write_schema(5, 3), *ASKED, "--max-pivot-guess", 0.05, "--json").json()
+    assert (stated["mechanism"], stated["pivot_guess"]) == ("spl", None)
 
 
 def test_tables_that_would_say_nothing_are_called_so(program: Program) -> None:

@@ -39,14 +39,12 @@ PARTS = every_linear_part()
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_way_back_undoes_the_way_there(name: str) -> None:
-    """`forward` is what the mechanism itself expects, and `apply` takes it back to the frequencies."""
+    """`apply` takes what the mechanism itself expects back to the frequencies."""
     part = PARTS[name]
     made_up = np.random.default_rng(4)
     frequencies = [made_up.dirichlet(np.ones(size)) for size in part.sizes]
     inverse = inverse_of(part)
     observed = part.observe(independent(frequencies))
-    for found, expected in zip(inverse.forward(frequencies), observed, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
     assert [len(start) for start in inverse.start] == list(part.sizes)
     assert all(inverse.known)
     for found, true in zip(inverse.apply(observed), frequencies, strict=True):

@@ -1,12 +1,17 @@
 """Tables of two attributes are unbiased, their variances are those of repeated campaigns, and fits are proper."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from privtally.collector.consistent import interior_table
-from privtally.collector.joint import carries, conditional_rows, fitted, joint_table, shrunk
+from privtally.collector.joint import _undoing, carries, conditional_rows, fitted, joint_table, shrunk
+from privtally.collector.tally import count
 from privtally.documents.plan import Plan
+from privtally.mechanisms.channel import randomized_response
 from privtally.mechanisms.fills import SilentFill, UniformFill
+from privtally.mechanisms.named import best_channel
 from tests.collector.made_up import (
     campaign,
     copies,
@@ -172,3 +177,19 @@ def test_a_pair_that_nobody_reported_is_not_known_to_be_empty() -> None:
     table = joint_table([(plan, counts_of(plan, tensor))], 0, 1)
     assert table is not None
     assert np.sqrt(table.variances[0, 2]) > 0.9 / tensor.sum()
+
+
+@pytest.mark.parametrize("size", [3, 40, 200])
+def test_the_matrix_that_undoes_a_channel_takes_its_law_back_to_each_label(size: int) -> None:
+    budget = Fraction(1)
+    for channel in (randomized_response(budget, size), best_channel(budget, size).channel(budget, size)):
+        np.testing.assert_array_equal(channel.members().T, channel.support(np.eye(channel.outputs)))
+        np.testing.assert_allclose(_undoing(channel) @ channel.push(np.eye(size)).T, np.eye(size), atol=1e-9)
+
+
+def test_a_channel_with_very_many_labels_is_not_undone() -> None:
+    """Its matrix would have 700 MB."""
+    plan = first_plan((2, 9_000), 2.0)
+    counts = count(plan, np.zeros((5, 2), dtype=np.uint16))
+    assert counts.pair_tables
+    assert joint_table([(plan, counts)], 0, 1) is None

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -159,12 +160,13 @@ def test_a_plan_is_learned_from_all_phases_before_it(mechanism: MechanismName, p
 def test_every_phase_of_the_history_counts(mechanism: MechanismName) -> None:
     """Other counts in any one phase give another fill."""
     history = campaign(mechanism, 2)
-    fill = learn(history, people=1_000, rule="published", max_pivot_guess=1.0).parts[0].fill
+    how: Any = {"rule": "published"} if mechanism == "corr-rr" else {"max_pivot_guess": 1.0}
+    fill = learn(history, people=1_000, **how).parts[0].fill
     for changed in range(2):
         plan, counts = history[changed]
         more = counts + count(plan, np.zeros((400, 2), dtype=np.uint8))
         other = [(plan, more) if own == changed else phase for own, phase in enumerate(history)]
-        assert learn(other, people=1_000, rule="published", max_pivot_guess=1.0).parts[0].fill != fill
+        assert learn(other, people=1_000, **how).parts[0].fill != fill
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
@@ -190,6 +192,9 @@ def test_what_cannot_be_learned_is_refused() -> None:
         learn([(plan, counts)], people=0)
     with pytest.raises(PlanError, match="people"):
         learn([(plan, counts)], people=10**18)
+    for people in (900.5, True, np.int64(900), "900"):
+        with pytest.raises(PlanError, match="whole number"):
+            learn([(plan, counts)], people=people)  # type: ignore[arg-type]
     with pytest.raises(LearningError, match="rule"):
         learn([(plan, counts)], rule="guess")  # type: ignore[arg-type]
     with pytest.raises(LearningError, match="max_pivot_guess"):
@@ -242,3 +247,9 @@ def test_with_very_many_labels_copies_are_not_weighed() -> None:
     codes = np.arange(40, dtype=np.uint16).reshape(20, 2)
     second = learn([(first, count(first, codes))], people=100)
     assert [part.fill for part in second.parts] == [UniformFill()]
+
+
+@pytest.mark.parametrize("scale", [2.0**53, 1e20])
+def test_the_nearest_distribution_to_very_noisy_values(scale: float) -> None:
+    assert project_to_simplex(np.array([-1.0, 3.0, 2.0]) * scale).tolist() == [0, 1, 0]
+    assert project_to_simplex(np.array([3.0, 3.0, 2.0]) * scale).tolist() == [0.5, 0.5, 0]

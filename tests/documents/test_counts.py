@@ -288,3 +288,14 @@ def test_tables_across_parts_must_agree_with_the_parts() -> None:
     table[0][0], table[0][1] = table[0][0] + 1, table[0][1] - 1
     with pytest.raises(CountsError, match="add up"):
         load_counts(json.dumps(document), GROUPS)
+
+
+@pytest.mark.parametrize("codes", [CODES, np.zeros((4, 3), dtype=np.uint8)])
+def test_counts_that_bear_the_name_of_another_plan_do_not_add(codes: np.ndarray) -> None:
+    """They are well-formed by themselves, and only their parts or their numbers of codes betray them."""
+    mine = count(TOGETHER, CODES)
+    other = count(ALONE if codes.shape[1] == 2 else plan_of("rs-fd", (2, 3, 2)), codes)
+    renamed = load_counts(json.dumps({**other.body(), "plan": mine.plan}))
+    for one, two in ((mine, renamed), (renamed, mine)):
+        with pytest.raises(CountsError, match="the same parts and numbers of codes"):
+            one + two

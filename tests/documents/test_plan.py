@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from privtally.documents.learned import Learned, LearnedFrom
-from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, design, load_plan
+from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, check_epsilon, design, load_plan
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.lab.seed import seeded
@@ -42,12 +42,16 @@ def test_the_total_budget_is_that_of_all_answers() -> None:
 def test_a_budget_that_is_not_a_positive_number_in_range_is_refused(epsilon: float) -> None:
     with pytest.raises(PlanError, match="epsilon"):
         design(schema_of((2, 2)), epsilon, "spl")
+    with pytest.raises(PlanError, match="epsilon"):
+        check_epsilon(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", ["1", True, None, [1.0], 1 + 0j])
 def test_a_budget_that_is_no_number_is_refused(epsilon: Any) -> None:
     with pytest.raises(PlanError, match="epsilon"):
         design(schema_of((2, 2)), epsilon, "spl")
+    with pytest.raises(PlanError, match="epsilon"):
+        check_epsilon(epsilon)
 
 
 @pytest.mark.parametrize("answers", [0, -1, MOST_ANSWERS + 1])

@@ -188,3 +188,9 @@ def test_lines_made_in_bulk_are_the_reports_own(name: str) -> None:
     records = Records(plan.schema, np.zeros((50, len(plan.schema.sizes)), dtype=np.uint8))
     reports = respond_many(plan, records)
     assert list(reports.lines()) == [report.dump() + b"\n" for report in reports]
+
+
+@pytest.mark.parametrize("given", [None, 3, ["{}"]])
+def test_what_is_no_line_is_refused(given: Any) -> None:
+    with pytest.raises(ReportError, match="a text or bytes"):
+        load_report(given)

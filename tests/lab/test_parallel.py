@@ -1,8 +1,12 @@
+import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from privtally.errors import CampaignError
 from privtally.lab.parallel import run_jobs
 
 
@@ -18,8 +22,21 @@ def test_results_come_in_order(workers: int) -> None:
     assert run_jobs(square, [], workers, heard.append) == []
 
 
+def end_the_process(place: int) -> int:
+    if place:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return place
+
+
+def test_a_process_that_is_killed_is_said_instead_of_waited_for() -> None:
+    with pytest.raises(CampaignError, match="ended from outside"):
+        run_jobs(end_the_process, [(0,), (1,), (0,)], 2, lambda _: None)
+    assert not multiprocessing.active_children()
+
+
 LATE = """
 import _thread, os, signal, threading
+from privtally.errors import CampaignError
 from privtally.lab.parallel import run_jobs
 
 begun, begins = os.pipe()

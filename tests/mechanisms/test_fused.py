@@ -152,3 +152,21 @@ def _next(number: int) -> int:
 def test_taken_words_come_before_the_sources_next() -> None:
     source = Taken(np.array([1, 2, 3], dtype=np.uint64), Scripted([4, 5, 6, 7]))
     assert [source.words(count).tolist() for count in (2, 3, 0, 2)] == [[1, 2], [3, 4, 5], [], [6, 7]]
+
+
+def test_a_part_converts_its_own_columns_only() -> None:
+    """With a part for each of 100 questions everything would be converted 100 times."""
+
+    class Wide(np.ndarray):
+        def astype(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("the whole table is converted")
+
+    sampler = plan_of("spl", (3, 2, 4)).sampler
+    records = some_records(sampler).T
+    plain, compiled = np.empty(records.shape, dtype=np.uint8), np.empty(records.shape, dtype=np.uint8)
+    for part in sampler.parts:
+        fast = fuse(part)
+        assert fast is not None
+        part.draw(records, plain, seeded(1))
+        fast.draw(records.view(Wide), compiled, seeded(1))
+    assert np.array_equal(plain, compiled)

@@ -14,7 +14,7 @@ from privtally.mechanisms import NAMED, Part
 from privtally.mechanisms.channel import Asked, randomized_response
 from privtally.mechanisms.fills import AnyFill, SilentFill, UniformFill
 from privtally.mechanisms.geometry import Geometry
-from privtally.mechanisms.grouping import best_groups, mean_variance, unbiased_variance
+from privtally.mechanisms.grouping import best_groups, unbiased_variance
 from privtally.mechanisms.named import Groups, best_channel
 from privtally.mechanisms.projective import projective_response
 from privtally.names import MechanismName
@@ -116,7 +116,11 @@ def variance_of(
 ) -> float:
     budget = Fraction(epsilon) / len(groups)
     channels = [best_channel(budget, size).channel(budget, size) for size in sizes]
-    return mean_variance(channels, groups, NAMED[name], truth)
+    total = 0.0
+    for group in groups:
+        many, share = (len(group), 1.0) if name == "smp" else (1, 1 / len(group))
+        total += many * sum(unbiased_variance(channels[own], share, truth[own]) for own in group)
+    return total / len(channels)
 
 
 @pytest.mark.parametrize("mechanism", ["smp", "rs-fd"])

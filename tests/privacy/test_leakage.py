@@ -3,6 +3,7 @@
 from collections import defaultdict
 from fractions import Fraction
 from math import log2, prod
+from typing import Any
 
 import pytest
 
@@ -126,3 +127,9 @@ def test_frequencies_that_an_observer_knows() -> None:
         assert guess["with_report"] >= guess["without_report"] - 1e-12
     with pytest.raises(PlanError, match="q1"):
         audit(plan, {"q0": [0.9, 0.1]})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "0.5", None])
+def test_frequencies_that_are_no_numbers_are_refused(value: Any) -> None:
+    with pytest.raises(PlanError, match="the frequencies of 'q0' must be finite numbers"):
+        audit(first_plan((2, 2), 1.0), {"q0": [value, 0.5], "q1": [0.5, 0.5]})

@@ -120,10 +120,13 @@ def _sentences(question: "Question", chosen: "Expected", rows: "list[Expected]")
     if chosen.pivot_guess == 1:
         yield "Every report says which question was really used; the answer itself stays private."
         return
-    often = percent(chosen.pivot_guess)
-    guess = f"Somebody who sees a report can guess which question was really used {often} of the time at most"
+    guess = "Every report answers every question, so that there is none to guess"
+    if chosen.pivot_guess is not None:
+        often = percent(chosen.pivot_guess)
+        guess = f"Somebody who sees a report can guess which question was really used {often} of the time at most"
     known = min((row for row in rows if row.pivot_guess == 1), key=lambda row: row.error, default=chosen)
-    better = f"; {in_words(known.design)} lets everybody know it and has ± {number(known.points)} points"
+    lets = "it" if chosen.pivot_guess is not None else "which question was really used"
+    better = f"; {in_words(known.design)} lets everybody know {lets} and has ± {number(known.points)} points"
     yield guess + (f"{better}." if known.error < chosen.error else ".")
 
 
@@ -134,7 +137,8 @@ def _print_expected(rows: "list[Expected]") -> None:
     table = Table("way to ask", *numbers)
     for row in rows:
         share = "" if row.design.phase1_share is None else percent(row.design.phase1_share)
-        table.add_row(layout(row.design), share, f"± {number(row.points)} points", percent(row.pivot_guess))
+        guessed = "–" if row.pivot_guess is None else percent(row.pivot_guess)
+        table.add_row(layout(row.design), share, f"± {number(row.points)} points", guessed)
     out.print(table)
 
 

@@ -20,7 +20,7 @@ from privtally.cli.options import (
     check_people,
 )
 from privtally.errors import CampaignError
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.names import MAX_PIVOT_GUESS, with_effect
 
 if TYPE_CHECKING:
     from privtally.documents.plan import Plan
@@ -121,7 +121,8 @@ def learn(
     schema, considered = history[0][0].schema, {}
     named = None if groups in (None, "auto") else named_groups(groups or "", schema)
     with err.status("Learning"):
-        wanted: Any = {"rule": rule, "people": people, "max_pivot_guess": max_pivot_guess, "observer": observer}
+        wanted: Any = {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer}
+        wanted = {"people": people, **with_effect(history[0][0].mechanism, rule, wanted)}
         if groups == "auto":
             if pivots > 1:
                 raise CampaignError(

@@ -2,23 +2,22 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from typer import Argument, Option
 
 from privtally.errors import CampaignError, PlanError
 from privtally.names import (
-    LEARNED_WITH,
     MECHANISMS,
     RULES,
-    RULES_WITH_BOUND,
     LearningOption,
     MechanismChoice,
     MechanismName,
     Method,
     Observer,
     Rule,
+    without_effect,
 )
 
 
@@ -212,20 +211,24 @@ AUTO = "with --mechanism auto, which chooses"
 
 def refuse_without_effect(context: typer.Context, options: Iterable[str], reason: str) -> None:
     """Refuse options that were given although they change nothing."""
-    for option in options:
-        source = context.get_parameter_source(option)
-        if source is not None and source.name == "COMMANDLINE":
-            raise CampaignError(f"--{option.replace('_', '-')} has no effect {reason}; leave it out")
+    for option in given(context, options):
+        raise CampaignError(f"--{option.replace('_', '-')} has no effect {reason}; leave it out")
+
+
+def given(context: typer.Context, options: Iterable[str]) -> dict[str, Any]:
+    """Those of the options that were given on the command line, with their values."""
+    sources = {option: context.get_parameter_source(option) for option in options}
+    return {
+        option: context.params[option]
+        for option, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    }
 
 
 def check_learning(
     context: typer.Context, mechanism: MechanismName, rule: Rule, used: Sequence[LearningOption] = ()
 ) -> None:
     """Refuse options of learning that the mechanism or the rule does not use, nor anything else that was asked for."""
-    if mechanism not in LEARNED_WITH:
-        refuse_without_effect(context, ["phase1_share"], f"with {mechanism}, which has one phase")
-    used = (*LEARNED_WITH.get(mechanism, ()), *used)
-    unused = [option for option in get_args(LearningOption) if option not in used]
-    refuse_without_effect(context, unused, f"with {mechanism}")
-    if rule not in RULES_WITH_BOUND:
-        refuse_without_effect(context, ["max_pivot_guess", "observer"], f"with the rule {rule}")
+    named = given(context, ["phase1_share", *get_args(LearningOption)])
+    if found := without_effect(mechanism, rule, named, used):
+        refuse_without_effect(context, [found[0]], found[1])

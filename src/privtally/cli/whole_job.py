@@ -10,7 +10,7 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
 from privtally.cli.options import JsonFlag, MethodOption
-from privtally.names import MAX_PIVOT_GUESS, MechanismChoice, Rule
+from privtally.names import MAX_PIVOT_GUESS, MechanismChoice, Rule, with_effect
 
 if TYPE_CHECKING:
     from privtally.job import Job
@@ -74,17 +74,16 @@ def run(
         records = read_answers(data, the_schema)
         bound = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
         chosen = chosen or recommended(the_schema, epsilon, len(records), bound)
+        wanted = {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer}
+        learning = with_effect(chosen.mechanism, rule, wanted)
         with err.status("Privatising and counting"):
             job = run_campaign(
                 records,
                 epsilon,
                 source=Stream.from_system(),
-                phase1_share=chosen.phase1_share or phase1_share,
-                rule=rule,
-                max_pivot_guess=max_pivot_guess,
-                observer=observer,
                 later_groups=later,
-                **chosen.options,
+                **learning,
+                **chosen.campaign_options,
             )
             result = job.estimate(method)
             shown = result if top is None else most_frequent(result, job.estimate("unbiased"), top)
@@ -100,7 +99,7 @@ def run(
         out.print(surer(epsilon))
         if output is not None:
             out.print(f"Every document is in {output}.")
-    _say_more(job, the_schema, later, {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer})
+    _say_more(job, the_schema, later, learning)
 
 
 def _named(

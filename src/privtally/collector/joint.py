@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from privtally.collector.estimate import Phase
-from privtally.collector.estimate.inverse import inverse_of
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats, Integers
-from privtally.mechanisms import Part
 from privtally.mechanisms.channel import Asked
 
+MOST_CELLS = 1 << 26
+"""With more labels times codes in an attribute, its channel is not undone: the matrix has 8 bytes a cell."""
 _TRACE_OF_INDEPENDENCE = 1e-6
 _ROUNDS, _CLOSE_ENOUGH = 500, 1e-10
 
@@ -85,7 +85,7 @@ class Reported:
 
 
 def reported(phase: Phase, one: int, two: int) -> Reported | None:
-    """The reported pairs of two attributes, None if a phase's reports carry none."""
+    """The reported pairs of two attributes; None if a phase carries none, or an attribute has too many labels."""
     plan, counts = phase
     if one > two:
         turned = reported(phase, two, one)
@@ -95,16 +95,20 @@ def reported(phase: Phase, one: int, two: int) -> Reported | None:
         return None
     mechanism = plan.sampler
     channels = [mechanism.parts[part].asked[place] for part, place in (mechanism.places[one], mechanism.places[two])]
+    if any(channel.inputs * channel.outputs > MOST_CELLS for channel in channels):
+        return None
     table = table[: channels[0].outputs, : channels[1].outputs]
     return Reported(table, (_undoing(channels[0]), _undoing(channels[1]))) if table.any() else None
 
 
 def _undoing(channel: Asked) -> Floats:
     """The matrix that takes the frequencies of an attribute's private codes, which sum to 1, to true ones."""
-    inverse = inverse_of(Part((0,), 1, (channel,)))
-    (back,) = inverse.back(0)
-    matrix: Floats = back @ channel.support(np.eye(channel.outputs)).T
-    return matrix + (1 / channel.inputs - back @ inverse.start[0])[:, None]
+    # A report adds 1/λ to each frequency whose set its code belongs to; uniform reports come from uniform answers.
+    scale = (channel.inside - channel.meet) * (channel.same - channel.other) / channel.total
+    uniform = np.full(channel.inputs, 1 / channel.inputs)
+    matrix: Floats = channel.members() / scale
+    matrix += (uniform - channel.support(channel.push(uniform)) / scale)[:, None]
+    return matrix
 
 
 def shrunk(noisy: Floats, noise: float, first: Floats, second: Floats) -> Floats:

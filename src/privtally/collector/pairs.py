@@ -27,7 +27,7 @@ Table = tuple[tuple[float, ...], ...]
 
 _WHO_DOES = (
     "only those that answer both do, as to an spl plan, in Phase I of rs-rfd, corr-rr and cond-rr, and with "
-    "several pivots, and only while pairwise tables fit the schema"
+    "several pivots, and only while pairwise tables fit the schema and no question has very many labels"
 )
 
 

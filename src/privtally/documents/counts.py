@@ -62,6 +62,11 @@ class Counts:
                 f"counts of plan {self.plan[:12]}… and plan {other.plan[:12]}… cannot be added; "
                 "estimate from both phases instead"
             )
+        if self.outputs != other.outputs or set(self.parts) != set(other.parts):
+            raise CountsError(
+                "counts of one plan must have the same parts and numbers of codes; load each with its plan, which "
+                "refuses those that are not its own"
+            )
         attributes = tuple(map(np.add, self.attributes, other.attributes))
         limit = min(self.limit, other.limit)
         parts = {

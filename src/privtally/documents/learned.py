@@ -56,8 +56,8 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def check_people(people: int) -> None:
     """Refuse a number of people that no document can hold."""
-    if not 1 <= people <= wire.MAX_INTEGER:
-        raise PlanError(f"a number of people must be between 1 and {wire.MAX_INTEGER:,}, got {people}")
+    if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= wire.MAX_INTEGER:
+        raise PlanError(f"a number of people must be a whole number between 1 and {wire.MAX_INTEGER:,}, got {people}")
 
 
 def check_pivots(pivots: int) -> None:

@@ -160,17 +160,11 @@ def design(
     smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. The random bits that
     tell it from every other campaign come from `source`, the operating system's if not given.
     """
-    if mechanism not in MECHANISMS:
-        raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
+    check_mechanism(mechanism)
     if type(answers) is not int:
         raise PlanError(f"the number of answers must be an integer, got {type(answers).__name__}")
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
-        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
-    try:
-        epsilon = float(epsilon)
-    except OverflowError:
-        epsilon = math.inf
     check_epsilon(epsilon)
+    epsilon = float(epsilon)
     check_pivots(pivots)
     places = None if groups is None else group_places(schema, groups)
     if (learned := NAMED[mechanism].learned) is not None:
@@ -188,8 +182,20 @@ def design(
     )
 
 
+def check_mechanism(mechanism: str) -> None:
+    """Refuse a name that no mechanism has."""
+    if mechanism not in MECHANISMS:
+        raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
+
+
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget that is not a finite number in the supported range."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+        raise PlanError(f"epsilon must be a number, got {type(epsilon).__name__}")
+    try:
+        epsilon = float(epsilon)
+    except OverflowError:
+        epsilon = math.inf
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         limits = f"{SMALLEST_EPSILON:f} to {LARGEST_EPSILON:g}"
         raise PlanError(f"epsilon must be a number from {limits}, got {epsilon:g}")

@@ -43,6 +43,8 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 def load_report(data: bytes | str) -> Report:
     """A report from one line of JSON."""
+    if not isinstance(data, bytes | str):
+        raise ReportError("a report must be given as its line of JSON, a text or bytes")
     report = wire.decode_line(data, Report, ReportError, "the report")
     # None of the four fields can hold a colon, so that a fifth one stands behind a repeated key.
     if (data.count(":") if isinstance(data, str) else data.count(b":")) != 4:

@@ -36,7 +36,8 @@ class Expected:
     """The error that a campaign is expected to have: the root of the mean square."""
 
     design: Design
-    pivot_guess: float
+    pivot_guess: float | None
+    """How often an observer names the pivot of a report; None where every report answers every question."""
     error: float
     by_population: tuple[float, ...]
     """The mean square in each population."""
@@ -45,6 +46,11 @@ class Expected:
     def points(self) -> float:
         """Half the width of a 95 % interval, in percentage points."""
         return POINTS * self.error
+
+    @property
+    def named(self) -> float:
+        """How often an observer names the pivot of a report: never where there is none."""
+        return 0.0 if self.pivot_guess is None else self.pivot_guess
 
     def body(self) -> dict[str, Any]:
         own = {"pivot_guess": self.pivot_guess, "error": self.error, "percentage_points": self.points}
@@ -97,14 +103,15 @@ class Adviser:
         """Every mechanism's ± against how often an observer names the pivot."""
         least = 1 / len(self.schema.attributes)
         guesses = sorted({max(guess, least) for guess in GUESSES})
-        return self._curves((None, replace(question, max_pivot_guess=guess)) for guess in guesses)
+        found = self._curves((None, replace(question, max_pivot_guess=guess)) for guess in guesses)
+        return {mechanism: [(max(guess, least), points) for guess, points in own] for mechanism, own in found.items()}
 
     def _curves(self, questions: Iterable[tuple[float | None, Question]]) -> Curves:
         """Every mechanism's ± at each x, which is its pivot guess if not given."""
         points: dict[str, dict[float, float]] = {}
         for x, question in questions:
             for row in best_of_each(self.expect(question)):
-                points.setdefault(row.design.mechanism, {})[x or row.pivot_guess] = row.points
+                points.setdefault(row.design.mechanism, {})[x or row.named] = row.points
         return {mechanism: list(errors.items()) for mechanism, errors in points.items()}
 
 
@@ -128,8 +135,9 @@ def recommend(
 def check_question(question: Question) -> None:
     """Refuse what nobody can be asked."""
     check_epsilon(question.epsilon)
-    if not 1 <= question.people <= MOST_PEOPLE:
-        raise CampaignError(f"the number of people must be between 1 and {MOST_PEOPLE:,}, got {question.people}")
+    people = question.people
+    if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE:
+        raise CampaignError(f"the number of people must be a whole number between 1 and {MOST_PEOPLE:,}, got {people}")
     if not 0 < question.max_pivot_guess <= 1:
         raise CampaignError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {question.max_pivot_guess}")
 
@@ -138,15 +146,15 @@ def choose(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
     """The campaign that keeps the pivot as secret as was asked for and is least behind the best such campaign in the
     population where it is most behind. A second phase must earn its trouble.
     """
-    # Whoever guesses blindly is right once in d times; no campaign can have less.
-    least = min(row.pivot_guess for row in rows)
+    # Whoever guesses blindly is right once in d times; no campaign with a pivot can have less.
+    least = min(row.named for row in rows)
     if max_pivot_guess < least <= MAX_PIVOT_GUESS:
         raise CampaignError(
             f"{PIVOT_GUESS_BOUND} is {max_pivot_guess:g}, but blind guessing of the question is right {least:.1%} of "
             f"the time; choose at least {math.ceil(least * 1e4) / 1e4}"
         )
     secret = max(max_pivot_guess, least)
-    allowed = [row for row in rows if row.pivot_guess <= secret]
+    allowed = [row for row in rows if row.named <= secret]
     trouble = [1.0 if row.design.phase1_share is None else SECOND_PHASE for row in allowed]
     behind = np.multiply(trouble, worst_ratios(allowed))
     return allowed[int(np.argmin(behind))]

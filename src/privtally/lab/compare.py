@@ -33,7 +33,7 @@ from privtally.lab.seed import seeded
 from privtally.lab.simulate import simulate
 from privtally.lab.variants import Names, Variant
 from privtally.mechanisms import NAMED
-from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule
+from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule, with_effect
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
 
@@ -214,7 +214,8 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
 
 
 def _next(phases: list[Phase], variant: Variant, people: int, max_pivot_guess: float) -> Plan:
-    return learn(phases, rule=variant.rule or RULES[0], people=people, max_pivot_guess=max_pivot_guess)
+    wanted = {"rule": variant.rule, "max_pivot_guess": max_pivot_guess}
+    return learn(phases, people=people, **with_effect(variant.mechanism, variant.rule or RULES[0], wanted))
 
 
 def _counts(plan: Plan, people: SubReports, generator: np.random.Generator, source: Source) -> Counts:

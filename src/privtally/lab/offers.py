@@ -49,8 +49,13 @@ class Design:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of `design` and `run_campaign`."""
+        """The arguments of `design`."""
         return {"mechanism": self.mechanism, "groups": self.groups, "pivots": self.pivots}
+
+    @property
+    def campaign_options(self) -> dict[str, Any]:
+        """The arguments of `run_campaign`."""
+        return {**self.options, "phase1_share": self.phase1_share}
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Offer:
     """A campaign, how often an observer names the pivot of a report, and its mean squared error in a population."""
 
     design: Design
-    pivot_guess: float
+    pivot_guess: float | None
     square: Callable[[Population], float]
 
 
@@ -104,11 +109,13 @@ def _says_which(mechanism: MechanismName) -> bool:
     return _asks_all(mechanism) or (fill is not None and fill.silent)
 
 
-def pivot_guess(design: Design, groups: Groups, question: Question) -> float:
-    """How often an observer names the asked attributes of a group that does not ask all of its own, at most."""
+def pivot_guess(design: Design, groups: Groups, question: Question) -> float | None:
+    """How often an observer names the asked attributes of a group that does not ask all of its own, at most; None where
+    every report answers every question.
+    """
     choosing = [len(group) for group in groups if len(group) > design.pivots]
     if not choosing:
-        return 1 / sum(map(len, groups))
+        return None
     if NAMED[design.mechanism].learns:
         return max(question.max_pivot_guess, 1 / min(choosing))
     return 1.0 if _says_which(design.mechanism) else 1 / min(choosing)

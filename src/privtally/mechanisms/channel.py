@@ -90,6 +90,9 @@ class Asked(Channel, Protocol):
     def support(self, reported: Distribution) -> Distribution:
         """For each input the sum over its set of what is reported of each output code (along the last axis)."""
 
+    def members(self) -> Integers:
+        """The matrix (input, output code) with a 1 where the code belongs to the input's set."""
+
     def spread(self, labels: Distribution) -> Distribution:
         """For each output code the sum over the inputs whose sets hold it (along the last axis)."""
 
@@ -153,6 +156,9 @@ class Keep:
 
     def support(self, reported: Distribution) -> Distribution:
         return reported
+
+    def members(self) -> Integers:
+        return np.eye(self.size, dtype=np.int64)
 
     def spread(self, labels: Distribution) -> Distribution:
         return labels

@@ -131,7 +131,6 @@ class AlignedFill(Fill, frozen=True, tag="aligned", dict=True):
 
     title: ClassVar[str] = "drawn from the answers that go with the chosen one, or from others"
     conditional: ClassVar[bool] = True
-    one_pivot: ClassVar[bool] = True
     pairs: tuple[AlignedPair, ...]
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:

@@ -58,7 +58,11 @@ class FusedPart:
 
     def draw(self, codes: Codes, room: Codes, source: Source) -> None:
         """The same as `Part.draw`."""
-        raw = codes.astype(np.uint8, copy=False)
+        raw = codes
+        if codes.dtype != np.uint8:  # of a wide table each part converts its own columns only
+            raw = np.empty_like(codes, dtype=np.uint8)
+            for own in self.part.attributes:
+                raw[own] = codes[own]
         drawn = room if room.dtype == np.uint8 else np.empty(room.shape, dtype=np.uint8)
         words = self._draw(raw, drawn, source)
         if words is not None:

@@ -111,19 +111,13 @@ def _channel(budget: Fraction, size: int, named: Named, *, alone: bool) -> Asked
     return (RandomizedResponse() if by_label else best_channel(budget, size)).channel(budget, size)
 
 
-def mean_variance(
-    channels: Sequence[Asked], groups: Groups, named: Named, frequencies: Sequence[Floats] | None = None
-) -> float:
-    """The mean over attributes of the variance of their frequencies, the expected one if these are not given."""
+def mean_variance(channels: Sequence[Asked], groups: Groups, named: Named) -> float:
+    """The mean over attributes of the expected variance of their frequencies."""
     total = 0.0
     for group in groups:
         many, share = (len(group), 1.0) if _silent(named) else (1, 1 / len(group))
         for own in group:
-            channel = channels[own]
-            if frequencies is None:
-                total += many * _expected_variance(channel, share)
-            else:
-                total += many * unbiased_variance(channel, share, frequencies[own])
+            total += many * _expected_variance(channels[own], share)
     return total / len(channels)
 
 

@@ -1,4 +1,4 @@
-"""How often somebody who sees a sub-report names the attributes that were asked: exactly, or a bound that always holds.
+"""How often somebody who sees a sub-report names the attributes that were asked: exactly, or a bound.
 
 The observer knows the plan and the marginals of every answer, and takes a person's answers to be independent. Given the
 branch b a sub-report y has the probability
@@ -23,13 +23,15 @@ from privtally.mechanisms.part import Part
 MAX_CELLS = 1 << 20
 """The most numbers that are looked at: sub-reports times branches, or the cells of the tables that a bound needs."""
 ROUNDED_UP = 1 + 2**-40
-"""Guesses are sums of up to `MAX_CELLS` products of floats, and stated with this factor, so that none is too small."""
+"""Guesses are sums of up to `MAX_CELLS` products of floats; with this factor no exact one is too small."""
 
 
 @dataclass(frozen=True)
 class PivotGuess:
-    """The chance of naming all asked attributes of a part up to the rounding of floats, or a bound on it; the value is
-    never below the chance.
+    """The chance of naming all asked attributes of a part up to the rounding of floats, or a bound on it.
+
+    An exact value is never below the chance. A bound can be, by about 10^-8, where the branches hardly differ: it has
+    the root of a difference that is rounded.
     """
 
     value: float

@@ -90,6 +90,9 @@ class Projective:
         summed: Distribution = reported @ self._members.T.astype(reported.dtype)
         return summed
 
+    def members(self) -> Integers:
+        return self._members
+
     def spread(self, labels: Distribution) -> Distribution:
         if labels.ndim == 1 and self.size * self.outputs > MOST_CELLS:
             return self.geometry.plane_sums(np.pad(labels, (0, self.outputs - self.size)))

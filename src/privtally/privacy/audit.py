@@ -1,7 +1,9 @@
 """audit: plans -> what taking part gives away, in numbers."""
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import msgspec
@@ -99,7 +101,10 @@ def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fractio
         return uniform(plan.schema.sizes)
     marginals = []
     for attribute in plan.schema.attributes:
-        values = [max(Fraction(value), Fraction(0)) for value in frequencies.get(attribute.name, ())]
+        given = frequencies.get(attribute.name, ())
+        if not all(isinstance(value, Real) and math.isfinite(value) for value in given):
+            raise PlanError(f"the frequencies of '{attribute.name}' must be finite numbers")
+        values = [max(Fraction(value), Fraction(0)) for value in given]
         if len(values) != attribute.size or not sum(values):
             raise PlanError(
                 f"the frequencies of '{attribute.name}' do not fit the plan; give an estimate of the same questions"

@@ -78,7 +78,7 @@ def _added(inverse: Inverse, part: Part, own: int) -> tuple[list[Floats], Floats
         if not back.any():
             adds.append(np.zeros((len(back), 1)))
             continue
-        moved, away = back @ channel.support(np.eye(channel.outputs)).T, back @ start
+        moved, away = back @ channel.members(), back @ start
         adds.append(moved - moved.mean(axis=0))
         nothing -= away - away.mean()
     return adds, nothing

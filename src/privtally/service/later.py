@@ -8,7 +8,7 @@ from privtally.documents.groups import group_places
 from privtally.documents.plan import Plan
 from privtally.errors import RequestError
 from privtally.mechanisms import NAMED
-from privtally.names import MechanismChoice
+from privtally.names import MechanismChoice, with_effect
 from privtally.schema import Schema
 from privtally.store.options import Options
 from privtally.store.surveys import Survey
@@ -48,12 +48,11 @@ def to_learn_from(phases: Sequence[Phase]) -> list[Phase]:
 def learned(survey: Survey, phases: Sequence[Phase]) -> Plan:
     """The plan of a survey's next phase, as its options want it."""
     own = survey.options
+    wanted = {"rule": own.rule, "max_pivot_guess": own.max_pivot_guess, "observer": own.observer}
     return learn(
         phases,
-        rule=own.rule,
         people=own.people,
-        max_pivot_guess=own.max_pivot_guess,
-        observer=own.observer,
         groups=own.groups,
         pivots=own.pivots,
+        **with_effect(phases[-1][0].mechanism, own.rule, wanted),
     )

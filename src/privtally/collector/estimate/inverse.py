@@ -30,7 +30,6 @@ class ByLabel:
     the reports determine, and `condition` is the operator's condition number, 1 where each is observed by itself.
     """
 
-    scales: Floats
     weights: Floats
     start: Sequence[Floats]
     known: Sequence[bool]
@@ -40,11 +39,6 @@ class ByLabel:
         """The true frequencies behind observed ones."""
         uniform = [np.full(len(start), 1 / len(start)) for start in self.start]
         return _mapped(self.weights, observed, self.start, uniform)
-
-    def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
-        """The frequencies that true ones would be observed with."""
-        uniform = [np.full(len(start), 1 / len(start)) for start in self.start]
-        return _mapped(self.scales, frequencies, uniform, self.start)
 
     def back(self, own: int) -> list[Floats]:
         """For each attribute the matrix (own label, its label): what an observed share adds to a frequency."""
@@ -70,7 +64,6 @@ def _mapped(
 class ByTable:
     """The same for any channels and fills: the whole matrix, attributes laid end to end."""
 
-    operator: Floats
     matrix: Floats
     sizes: Sequence[int]
     start: Sequence[Floats]
@@ -81,9 +74,6 @@ class ByTable:
         uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
         found = uniform + self.matrix @ (np.concatenate(observed) - np.concatenate(self.start))
         return np.split(found, ends(self.sizes))
-
-    def forward(self, frequencies: Sequence[Floats]) -> list[Floats]:
-        return np.split(self.operator @ np.concatenate(frequencies), ends([len(start) for start in self.start]))
 
     def back(self, own: int) -> list[Floats]:
         rows = np.split(self.matrix, ends(self.sizes))[own]
@@ -103,7 +93,7 @@ def inverse_of(part: Part) -> Inverse:
         return _by_table(part, start)
     own = np.diag(scales)
     inverse, known, condition = _pseudo_inverse(scales / own)
-    return ByLabel(scales, inverse / own[:, None], start, [bool(each) for each in known], condition)
+    return ByLabel(inverse / own[:, None], start, [bool(each) for each in known], condition)
 
 
 def operator_of(part: Part) -> Floats:
@@ -123,7 +113,7 @@ def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     inverse, _, condition = _pseudo_inverse(operator @ true / columns)
     matrix = true @ (inverse / columns[:, None])
     identified = np.split(np.abs(matrix @ operator @ true - true).max(axis=1) < 1e-6, ends(sizes))
-    return ByTable(operator, matrix, sizes, start, [bool(rows.all()) for rows in identified], condition)
+    return ByTable(matrix, sizes, start, [bool(rows.all()) for rows in identified], condition)
 
 
 def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:

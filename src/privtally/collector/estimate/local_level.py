@@ -16,10 +16,11 @@ from itertools import pairwise
 import numpy as np
 
 from privtally.collector.estimate.added_error import add_error, root_of_answers
+from privtally.collector.estimate.inverse import ends
 from privtally.collector.estimate.likelihood import Likelihood, Score
 from privtally.collector.estimate.pooled import Labels, Model, Pooled, Posterior, derivatives, pool
 from privtally.collector.estimate.prior import Noise, Prior, variances
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.simplex import project_each
 from privtally.exact.arrays import Floats
 
 NEGLIGIBLE = 1e-3
@@ -75,10 +76,10 @@ class Rounds:
         self._likelihoods, self._labels = allowed or likelihoods, labels
         self._model = model = Model(labels)
         together, self._said = near_together(likelihoods, model)
-        ends = np.cumsum(model.sizes)[:-1]
-        point = [project_to_simplex(own) for own in np.split(together.mean, ends)]
+        point = project_each(together.mean, model.sizes)
+        errors = np.split(np.sqrt(together.variance), ends(model.sizes))
         # What an answer can change by: its frequency, as large as the reports allow.
-        possible = [own + error for own, error in zip(point, np.split(np.sqrt(together.variance), ends), strict=True)]
+        possible = [own + error for own, error in zip(point, errors, strict=True)]
         scale = np.repeat(np.sqrt(np.array(model.sizes) + 1), model.sizes)
         self._root = model.basis.T @ (root_of_answers([own / own.sum() for own in possible]) / scale)
         self.changes, self.weights = self._plausible()
@@ -144,7 +145,7 @@ class Rounds:
 def near_together(likelihoods: Sequence[Sequence[Likelihood]], model: Model) -> tuple[Pooled, list[Quadratic]]:
     """What all rounds say together, as if nothing had changed, and every round's log-likelihood near that."""
     together = pool([each for own in likelihoods for each in own], model.labels)
-    point = np.concatenate([project_to_simplex(own) for own in np.split(together.mean, np.cumsum(model.sizes)[:-1])])
+    point = np.concatenate(project_each(together.mean, model.sizes))
     return together, [_near(own, model, point) for own in likelihoods]
 
 

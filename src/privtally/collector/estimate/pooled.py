@@ -17,7 +17,7 @@ from privtally.collector.estimate.dirichlet import DirichletPosterior, dirichlet
 from privtally.collector.estimate.inverse import block_diagonal, zero_sum_basis
 from privtally.collector.estimate.likelihood import Likelihood
 from privtally.collector.estimate.prior import Dirichlet, Noise, Prior, prior
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.simplex import project_each
 from privtally.exact.arrays import Floats
 
 Labels = Sequence[tuple[str, ...]]
@@ -215,7 +215,7 @@ def pool(likelihoods: Sequence[Likelihood], labels: Labels) -> Pooled:
     posterior = model.posterior(prior, gradient, information)
     mean = model.mean(posterior)
     for _ in range(MOST_STEPS - 1):
-        point = np.concatenate([project_to_simplex(own) for own in np.split(mean, np.cumsum(model.sizes)[:-1])])
+        point = np.concatenate(project_each(mean, model.sizes))
         gradient, information = derivatives(likelihoods, point)
         from_uniform = gradient + information @ (point - model.uniform)
         posterior = model.posterior(posterior.plausible(), from_uniform, information)

@@ -14,7 +14,7 @@ import numpy as np
 
 from privtally.collector.estimate.added_error import add_error, root_of_answers
 from privtally.collector.estimate.likelihood import Likelihood, Score
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.simplex import project_each, project_to_simplex
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Floats
@@ -42,14 +42,14 @@ class Returning:
     """A phase whose people may be in other phases: its likelihood with the sampling part of the errors added."""
 
     def __init__(self, likelihood: Likelihood, sizes: Sequence[int], share: float) -> None:
-        self._likelihood, self._ends = likelihood, np.cumsum(sizes)[:-1]
+        self._likelihood, self._sizes = likelihood, sizes
         self._share = share
         """How often the covariance of one person's answers is added."""
 
     def at(self, frequencies: Floats) -> Score:
         gradient, information = self._likelihood.at(frequencies)
-        proper = [project_to_simplex(own) for own in np.split(frequencies, self._ends)]
-        return add_error((gradient, information), np.sqrt(self._share) * root_of_answers(proper))[:2]
+        root = root_of_answers(project_each(frequencies, self._sizes))
+        return add_error((gradient, information), np.sqrt(self._share) * root)[:2]
 
 
 def allowing_for_returns(

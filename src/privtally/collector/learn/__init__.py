@@ -15,7 +15,7 @@ from privtally.collector.learn.joint_tables import learn_joint_tables
 from privtally.collector.learn.rows import learn_rows
 from privtally.collector.learn.secrecy import UnattainableGuessError
 from privtally.collector.learn.tables import learn_tables
-from privtally.collector.learn.wanted import Found, Wanted
+from privtally.collector.learn.wanted import Found, Wanted, check_effect
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.groups import group_places
 from privtally.documents.learned import Learned, LearnedFrom, check_people, check_pivots
@@ -28,7 +28,15 @@ from privtally.mechanisms.fills import CopyFill, Fill, Places, Row, RowFill, Tab
 from privtally.mechanisms.named import Groups, PartPlan, asking
 from privtally.names import OBSERVERS, PIVOT_GUESS_BOUND, RULES, MechanismName, Observer, Rule
 
-__all__ = ["GroupChoice", "LaterGroups", "check_later_pivots", "check_learns", "compare_groups", "learn"]
+__all__ = [
+    "GroupChoice",
+    "LaterGroups",
+    "check_effect",
+    "check_later_pivots",
+    "check_learns",
+    "compare_groups",
+    "learn",
+]
 
 LaterGroups = Sequence[Sequence[str]] | Literal["auto"] | None
 """Groups of the next phase by the names of their attributes, chosen, or those of the last plan."""
@@ -40,10 +48,10 @@ USUAL_PHASE1_SHARE = 0.1
 def learn(
     history: History,
     *,
-    rule: Rule = "robust",
+    rule: Rule | None = None,
     people: int | None = None,
     max_pivot_guess: float | None = None,
-    observer: Observer = "knows-nothing",
+    observer: Observer | None = None,
     groups: LaterGroups = None,
     pivots: int = 1,
 ) -> Plan:
@@ -53,9 +61,10 @@ def learn(
     not given, Phase I is taken to be a tenth of all. `max_pivot_guess` says how often, in every part, an observer may
     name the attributes that were asked; if not given, half of the time, or the least that can be had where that is
     more. The observer knows the plan and nothing of the answers, or also the totals that earlier phases taught. The
-    paper's rules for corr-rr have no bound. The `groups` are the last plan's if none are given; "auto" chooses them
-    from the reports of earlier phases. With rs-rfd and cond-rr a report may answer several
-    `pivots` of a group, which share the group's budget; tables have fewer of them where the reports so far cannot
+    paper's rules for corr-rr have no bound. The rule is robust and the observer knows nothing if not given; an option
+    that the mechanism or the rule does not use is refused. The `groups` are the last plan's if none are given; "auto"
+    chooses them from the reports of earlier phases. With rs-rfd and cond-rr a report may answer several `pivots` of a
+    group, which share the group's budget; tables have fewer of them where the reports so far cannot
     support as many.
     """
     history, wanted = _prepared(history, rule, people, max_pivot_guess, observer, pivots)
@@ -107,10 +116,10 @@ def check_later_pivots(mechanism: MechanismName, pivots: int) -> None:
 def compare_groups(
     history: History,
     *,
-    rule: Rule = "robust",
+    rule: Rule | None = None,
     people: int | None = None,
     max_pivot_guess: float | None = None,
-    observer: Observer = "knows-nothing",
+    observer: Observer | None = None,
 ) -> GroupChoice:
     """What `learn` with groups "auto" chooses, and the expected errors of the alternatives."""
     history, wanted = _prepared(history, rule, people, max_pivot_guess, observer)
@@ -119,10 +128,10 @@ def compare_groups(
 
 def _prepared(
     history: History,
-    rule: Rule,
+    rule: Rule | None,
     people: int | None,
     max_pivot_guess: float | None,
-    observer: Observer,
+    observer: Observer | None,
     pivots: int = 1,
 ) -> tuple[list[Phase], Wanted]:
     """The phases in order and what is wanted; refused where nothing can be learned."""
@@ -132,6 +141,8 @@ def _prepared(
     mechanism = history[-1][0].mechanism
     check_learns(mechanism)
     check_later_pivots(mechanism, pivots)
+    check_effect(mechanism, rule, {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer})
+    rule, observer = rule or RULES[0], observer or OBSERVERS[0]
     if rule not in RULES:
         raise LearningError(f"the rule must be one of {', '.join(RULES)}")
     if max_pivot_guess is not None and not 0 < max_pivot_guess <= 1:

@@ -88,14 +88,6 @@ class _Campaign:
     second: float
     whole: bool
 
-    @property
-    def attributes(self) -> int:
-        return len(self.labels)
-
-    @property
-    def size(self) -> int:
-        return len(self.labels[0])
-
 
 def too_large(labels: Labels) -> bool:
     """Whether attributes have too many labels, or too many different ones, for copies to be weighed."""

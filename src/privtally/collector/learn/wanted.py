@@ -1,15 +1,16 @@
 """What is wanted of a group's fill, and what was found for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
+from privtally.errors import CampaignError
 from privtally.exact.arrays import Floats
 from privtally.mechanisms.fills import AnyFill, Places, Row
 from privtally.mechanisms.named import AnyChannel
-from privtally.names import Rule
+from privtally.names import RULES, MechanismName, Rule, without_effect
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,10 @@ class Found:
     channels: tuple[AnyChannel, ...] | None = None
     pivots: int = 1
     """How many attributes of the group are asked: no more than wanted."""
+
+
+def check_effect(mechanism: MechanismName, rule: Rule | None, options: Mapping[str, object]) -> None:
+    """Refuse an option that is given, as anything but None, although the mechanism or the rule does not use it."""
+    given = [name for name, value in options.items() if value is not None]
+    if found := without_effect(mechanism, rule or RULES[0], given):
+        raise CampaignError(f"{found[0]} has no effect {found[1]}; leave it out")
