@@ -171,5 +171,5 @@ def test_a_schema_of_a_list_is_that_of_a_tuple() -> None:
 
 def test_one_text_is_no_list_of_labels() -> None:
     for declare in (lambda: Attribute("q", "abc"), lambda: Schema.of({"q": "abc"})):  # type: ignore[arg-type]
-        with pytest.raises(SchemaError, match="'q' needs a list of labels, not one text"):
+        with pytest.raises(SchemaError, match="'q' needs a list of answers, not one text"):
             declare()
