@@ -96,7 +96,9 @@ def _from_spark(frame: Native, columns: Sequence[str]) -> Any:
 def _to_pandas(table: Stream, select: str, _: Native) -> Native:
     with engine() as connection:
         made = duckdb.from_arrow(table, connection=connection).project(select).df()
-    return made.assign(id=made["id"].map(bytes))  # the engine gives bytearrays, which cannot be keys
+    # Integers that may be null, whether by chance one is or not.
+    codes = {column: kind.name.replace("uint", "UInt") for column, kind in made.dtypes.items() if column != "id"}
+    return made.astype(codes).assign(id=made["id"].map(bytes))  # the engine's bytearrays cannot be keys
 
 
 def _to_polars(table: Stream, select: str, like: Native) -> Native:
