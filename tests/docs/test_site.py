@@ -37,6 +37,7 @@ def build(source: Path, out: Path) -> "subprocess.CompletedProcess[str]":
 
 
 @needs_sphinx
+@pytest.mark.full  # as `make docs` does
 def test_the_site_builds_strictly(tmp_path: Path) -> None:
     done = build(DOCS, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -508,7 +508,14 @@ HARMLESS: dict[str, Plant] = {
 """The functions that faults are made of, with nothing wrong: what is caught above is the fault and not its disguise."""
 
 
-@pytest.mark.parametrize("plant", HARMLESS.values(), ids=HARMLESS)
+FEW = ("repeats", "tables", "branches", "weights")
+"""Those that `make test` has; the others are for a full run."""
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [pytest.param(own, id=name, marks=() if name in FEW else pytest.mark.full) for name, own in HARMLESS.items()],
+)
 def test_what_faults_are_made_of_is_harmless(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     for check in CHECKS.values():
