@@ -20,6 +20,8 @@ from privtally.errors import (
 from privtally.store.defects import log_defect
 
 MEDIA_TYPE = "application/problem+json"
+_RENAMED = {413: "request-entity-too-large", 414: "request-uri-too-long", 422: "unprocessable-entity"}
+"""The names of statuses that Python 3.13 calls otherwise: what a client reads must not depend on it."""
 RETRY_SECONDS = 2
 _LOG = logging.getLogger("privtally")
 
@@ -82,6 +84,6 @@ def refuse(_: Request[Any, Any, Any], fault: Exception) -> Response[Any]:
             return problem(*status_and_name(fault), str(fault))
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
-            return problem(status, status.phrase.lower().replace(" ", "-"), None, fault.headers)
+            return problem(status, _RENAMED.get(status) or status.phrase.lower().replace(" ", "-"), None, fault.headers)
     log_defect(fault)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)
