@@ -232,7 +232,7 @@ def test_what_the_system_refuses_is_one_sentence(program: Program) -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "privtally", "show", "--help"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "privtally: cannot use standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "privtally: the system refused: No space left on device\n")
 
 
 def test_a_defect_never_prints_what_went_wrong_in_the_data(

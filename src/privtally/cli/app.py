@@ -133,8 +133,8 @@ def main() -> None:
         sys.stderr.write(f"privtally: {refusal}\n")
         sys.exit(2)
     except OSError as fault:
-        where = "standard output" if fault.filename is None else fault.filename
-        sys.stderr.write(f"privtally: cannot use {where}: {fault.strerror or type(fault).__name__}\n")
+        what = "the system refused" if fault.filename is None else f"cannot use {fault.filename}"
+        sys.stderr.write(f"privtally: {what}: {fault.strerror or type(fault).__name__}\n")
         sys.exit(2)
     except Exception as defect:  # noqa: BLE001  # the last line of defence: its message may quote an answer
         sys.stderr.write("".join(traceback.format_tb(defect.__traceback__)))

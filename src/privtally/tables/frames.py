@@ -51,7 +51,7 @@ class Frame:
         """A frame of the same library, of what is selected from a table."""
         try:
             return self.kind.make(table, select, self.native)
-        except Exception:
+        except Exception:  # every library has errors of its own kind
             if table.fault is not None:
                 raise table.fault from None
             raise
