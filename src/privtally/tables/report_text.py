@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import IO
 
 import duckdb
 
@@ -65,9 +66,7 @@ class TextReports:
         packing = _packing(path)
         many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
         if many is None:
-            with temporary_room():
-                copy = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
-            with copy:
+            with _temporary() as copy:
                 canonical_copy(self._lines(path, packing), copy)
                 many = self._parse(Path(copy.name), "none", INVALID)
         if many is None:
@@ -157,11 +156,18 @@ def _packing(path: Path) -> Packing:
 
 
 @contextmanager
+def _temporary() -> Iterator[IO[bytes]]:
+    """An empty file for a copy of reports."""
+    with temporary_room():
+        file = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
+    with file:
+        yield file
+
+
+@contextmanager
 def _copied(path: Path) -> Iterator[Path]:
     """A temporary copy of a file of reports."""
-    with temporary_room():
-        copy = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
-    with copy:
+    with _temporary() as copy:
         try:
             with path.open("rb") as file:
                 shutil.copyfileobj(file, copy)
