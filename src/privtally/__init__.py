@@ -24,7 +24,12 @@ if TYPE_CHECKING:
         estimate_pairs as estimate_pairs,
     )
     from privtally.collector.tally import Tallied as Tallied, count as count
-    from privtally.documents.campaign import Campaign as Campaign, State as State, refresh as refresh
+    from privtally.documents.campaign import (
+        Campaign as Campaign,
+        State as State,
+        check_campaign as check_campaign,
+        refresh as refresh,
+    )
     from privtally.documents.counts import Counts as Counts, load_counts as load_counts
     from privtally.documents.estimate import Estimate as Estimate, load_estimate as load_estimate
     from privtally.documents.plan import Plan as Plan, design as design, load_plan as load_plan
@@ -45,7 +50,7 @@ _HOME = {
     "collector.learn": ("learn",),
     "collector.pairs": ("PairEstimate", "PairEstimates", "estimate_pair", "estimate_pairs"),
     "collector.tally": ("Tallied", "count"),
-    "documents.campaign": ("Campaign", "State", "refresh"),
+    "documents.campaign": ("Campaign", "State", "check_campaign", "refresh"),
     "documents.counts": ("Counts", "load_counts"),
     "documents.estimate": ("Estimate", "load_estimate"),
     "documents.plan": ("Plan", "design", "load_plan"),

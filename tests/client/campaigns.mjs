@@ -1,22 +1,21 @@
 /**
- * node campaigns.mjs PLANS: whether the client takes each plan for one of the campaign of the first, as JSON.
+ * node campaigns.mjs PLANS: for [pinned, first, plan] the part of the pinned contract that the plan breaks, null if it
+ * keeps all of it, or that it is not a plan, as JSON.
  */
 import { readFileSync } from "node:fs";
-import { PrivtallyError, checkCampaign, loadPlan } from "../../src/privtally/client/privtally.js";
+import { CampaignError, PlanError, checkCampaign, loadPlan } from "../../src/privtally/client/privtally.js";
 
-const [start, ...later] = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const first = await loadPlan(start);
-
-async function follows(document) {
+async function broken([pinned, first, plan]) {
 	try {
-		checkCampaign(first.digest, first, await loadPlan(document));
-		return true;
+		checkCampaign(pinned, await loadPlan(first), await loadPlan(plan));
+		return null;
 	} catch (error) {
-		if (error instanceof PrivtallyError) return false;
+		if (error instanceof PlanError) return "not a plan";
+		if (error instanceof CampaignError) return error.message.match(/'(\w+)'/)[1];
 		throw error;
 	}
 }
 
 const found = [];
-for (const document of later) found.push(await follows(document));
+for (const documents of JSON.parse(readFileSync(process.argv[2], "utf8"))) found.push(await broken(documents));
 console.log(JSON.stringify(found));

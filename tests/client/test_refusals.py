@@ -1,6 +1,7 @@
 """The browser client refuses what the Python library refuses."""
 
 import json
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import product
@@ -9,13 +10,14 @@ from typing import Any
 
 import msgspec
 
-from privtally.documents.campaign import check_one_campaign
+from privtally.documents.campaign import check_campaign
 from privtally.documents.plan import Plan, design, load_plan
-from privtally.errors import PlanError
+from privtally.errors import CampaignError, PlanError
 from privtally.exact import wire
 from privtally.schema import Attribute, Schema
 from tests.client.node import run, run_json
 from tests.client.vectors import SURVEY
+from tests.participant.malicious import MALICE
 from tests.support import EXTENDED_PLANS, Scripted, fill_of, first_plan, later_plan, plan_of, plan_with
 
 HERE = Path(__file__).parent
@@ -61,14 +63,22 @@ def test_edits_foreign_campaigns_and_wrong_answers_are_refused(tmp_path: Path) -
     run(HERE / "refusals.mjs", tmp_path / "plans.json")
 
 
-def test_the_same_plans_are_taken_for_later_ones_of_a_campaign(tmp_path: Path) -> None:
+def test_the_same_plans_break_the_same_part_of_a_pinned_contract(tmp_path: Path) -> None:
     first = first_plan((3, 3), 1.0, "corr-rr")
     fill = fill_of("corr-rr", (3, 3))
     assert fill is not None
-    documents = list(_later_plans(first, later_plan(first, fill)))
-    expected = [_follows(first, document) for document in documents]
-    assert 5 < sum(expected) < len(expected) - 5
-    (tmp_path / "plans.json").write_text(json.dumps([first.dump().decode(), *documents]), encoding="utf-8")
+    start = first.dump().decode()
+    cases = [(first.digest, start, document) for document in _later_plans(first, later_plan(first, fill))]
+    for malice in MALICE.values():
+        listed = malice.listed(malice.opened[0])
+        if malice.broken is not None:
+            cases += [
+                (malice.pinned.digest, json.dumps(json.loads(listed)[0]), each.decode()) for each in malice.opened
+            ]
+    expected = [_broken(*case) for case in cases]
+    assert {malice.broken for malice in MALICE.values()} <= set(expected)
+    assert expected.count(None) > 5
+    (tmp_path / "plans.json").write_text(json.dumps(cases), encoding="utf-8")
     assert run_json(HERE / "campaigns.mjs", tmp_path / "plans.json") == expected
 
 
@@ -83,12 +93,15 @@ def _later_plans(first: Plan, second: Plan) -> Iterator[str]:
         yield wire.canonical({**content, "digest": wire.digest(content)}).decode()
 
 
-def _follows(first: Plan, document: str) -> bool:
+def _broken(pin: str, first: str, document: str) -> str | None:
+    """The part of a pinned contract that a plan breaks."""
     try:
-        check_one_campaign([first, load_plan(document)], PlanError)
+        check_campaign(pin, load_plan(first), load_plan(document))
     except PlanError:
-        return False
-    return True
+        return "not a plan"
+    except CampaignError as refusal:
+        return str(re.findall(r"'(\w+)'", str(refusal))[0])
+    return None
 
 
 def _takes(document: str) -> bool:

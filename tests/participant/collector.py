@@ -2,10 +2,11 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeVar
 
 from privtally.documents.plan import Plan
 
@@ -18,6 +19,7 @@ class Scripted:
     """Hands out a plan, and answers with these statuses before it takes a report."""
 
     plan: Plan
+    """The open one; the first one, which the address pins, is the one that the collector starts with."""
     statuses: list[int] = field(default_factory=list)
     reason: str | None = None
     problem: str | None = None
@@ -26,15 +28,33 @@ class Scripted:
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     url: str = ""
+    first: Plan = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = self.plan
+
+    def document(self, resource: str) -> bytes:
+        """What is handed out under the last part of an address."""
+        if resource == "plan":
+            return self.plan.dump()
+        return published(dict.fromkeys((self.first, self.plan)))
+
+
+def published(plans: Iterable[Plan]) -> bytes:
+    """A list of plans as a collector publishes it."""
+    return b"[" + b",".join(plan.dump() for plan in plans) + b"]"
+
+
+T = TypeVar("T", bound=Scripted)
 
 
 @contextmanager
-def collecting(script: Scripted) -> Iterator[Scripted]:
+def collecting(script: T) -> Iterator[T]:
     """The collector, running; its address is that of the plan's campaign."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the library's name
-            self.reply(200, script.plan.dump())
+            self.reply(200, script.document(self.path.rpartition("/")[2]))
 
         def do_POST(self) -> None:
             script.received.append(self.rfile.read(int(self.headers["Content-Length"])))

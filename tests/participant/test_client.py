@@ -11,7 +11,7 @@ import pytest
 from privtally.documents.campaign import refresh
 from privtally.documents.plan import Plan
 from privtally.documents.report import load_report
-from privtally.errors import LedgerError, SendingError
+from privtally.errors import CampaignError, LedgerError, SendingError
 from privtally.participant.client import ATTEMPTS, LONGEST_WAIT, Participant, usual_ledger
 from privtally.participant.ledger import report_to_send
 from tests.participant.collector import DROP, Scripted, collecting
@@ -150,7 +150,7 @@ def test_nothing_is_drawn_for_too_large_a_budget_or_another_campaign(collector: 
     with pytest.raises(LedgerError):
         Person(collector, tmp_path, most_epsilon=0.5).participant.answer(ANSWERS)
     collector.plan = first_plan((3, 3), 2.0, "corr-rr")
-    with pytest.raises(SendingError):
+    with pytest.raises(CampaignError, match="'campaign'"):
         Person(collector, tmp_path).participant.answer(ANSWERS)
     assert collector.received == []
     assert not (tmp_path / "ledger.json").exists()
@@ -192,6 +192,16 @@ def test_a_certificate_that_cannot_be_trusted_is_not_tried_again(
     with pytest.raises(SendingError, match="certificate"):
         person.participant.answer(ANSWERS)
     assert person.waits == []
+
+
+def test_without_a_home_the_ledger_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(LedgerError, match="--ledger"):
+        usual_ledger()
 
 
 def test_the_usual_ledger_lies_in_the_persons_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from privtally.documents.campaign import refresh
 from privtally.documents.plan import Plan, design
 from privtally.errors import DocumentError, LedgerError
 from privtally.lab.seed import seeded
-from privtally.participant.ledger import SameSurveyWarning, answer_once
+from privtally.participant.ledger import SameSurveyWarning, answer_once, given_away
 from privtally.participant.respond import respond
 from privtally.schema import Record
 from tests.support import first_plan
@@ -68,6 +69,26 @@ def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="nan"):
         respond(greedy, RECORD, most_epsilon=float("nan"))
     assert respond(greedy, RECORD, ledger=ledger, most_epsilon=5.0).plan == greedy.digest
+
+
+def test_a_cap_holds_over_all_campaigns_of_a_device(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    assert given_away(ledger) == (Decimal(0), 0)
+    campaigns = [first_plan((3, 3), 0.1), first_plan((2, 2), 0.1), first_plan((4, 4), 0.1)]
+    for plan in campaigns:
+        respond(plan, Record((1, 1)), ledger=ledger, device_cap=0.3)
+    assert given_away(ledger) == (Decimal("0.3"), 3)
+    before = ledger.read_bytes()
+    with pytest.raises(LedgerError, match=r"0\.3 in 3 reports so far; 1e-06 more would exceed its cap of 0\.3"):
+        respond(first_plan((5, 5), 1e-6), Record((1, 1)), ledger=ledger, device_cap=0.3)
+    with pytest.raises(LedgerError):
+        respond(first_plan((5, 5), 1e-6), Record((1, 1)), ledger=ledger, device_cap=float("nan"))
+    assert ledger.read_bytes() == before
+    again = respond(campaigns[0], Record((0, 0)), ledger=ledger, device_cap=0.1)  # what was given away is sent again
+    assert again.plan == campaigns[0].digest
+    respond(first_plan((5, 5), 1e-6), Record((1, 1)), ledger=ledger)
+    with pytest.raises(LedgerError, match="ledger"):
+        respond(campaigns[0], Record((1, 1)), device_cap=9.0)
 
 
 def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:

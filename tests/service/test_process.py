@@ -29,6 +29,7 @@ def submitted(process: Process, campaign: str, folder: Path, code: int = 0, *, b
     )
     assert done.returncode == code, done.stderr
     assert ("before" in done.stderr) == before
+    assert ("ε = 2: a report can make anybody at most 7.4 times surer" in done.stderr) == (code == 0 and not before)
     return done.stdout
 
 

@@ -365,13 +365,14 @@ function drawPart({ attributes, asked, branches, fill }, codes, report, source) 
 // Plans and reports
 
 const DIGEST = text(/^[0-9a-f]{64}$/);
+const LEARNING = ["rs-rfd", "corr-rr", "cond-rr"]; // mechanisms with phases that are learned
 const unread = value => Object(value) === value; // where a plan came from is hashed, and changes no draw
 const PLAN = {
 	format: oneOf("privtally.plan/1"),
 	digest: DIGEST,
 	schema: { attributes: [attribute], "alignments?": unread },
 	epsilon: number(1e-6, 32),
-	mechanism: oneOf("spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"),
+	mechanism: oneOf("spl", "smp", "rs-fd", ...LEARNING),
 	phase: integer(1, 1_000),
 	answers: integer(1, 1_000),
 	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "fill?": tagged(FILLS) }],
@@ -410,16 +411,26 @@ export async function loadPlan(text) {
 }
 
 /**
- * Refuse a plan that is not of the campaign that a link pins, so that nobody gets a plan of their own.
+ * Refuse a plan that breaks the contract of a pinned campaign, its first plan; the refusal names the part.
  * @param {string} pinned the digest of the first plan
  * @param {object} plan the one to answer
  */
 export function checkCampaign(pinned, first, plan) {
 	const { learned, phase, round = 1 } = plan;
-	const alike = ["schema", "epsilon", "mechanism", "answers", ...(learned ? [] : ["parts"])];
-	const same = alike.every(name => canonical(plan[name]) === canonical(first[name])) && round <= phase - (learned ? 1 : 0);
-	if (first.phase !== 1 || first.digest !== pinned || plan.campaignId !== pinned || !same)
-		throw new CampaignError("the plan is not of the pinned campaign, or differs from its first plan");
+	const alike = name => canonical(plan[name]) === canonical(first[name]);
+	const kept = {
+		first: first.phase === 1 && first.digest === pinned,
+		campaign: plan.campaignId === pinned,
+		schema: alike("schema"),
+		epsilon: alike("epsilon"),
+		mechanism: alike("mechanism"),
+		answers: alike("answers"),
+		learned: !learned || LEARNING.includes(plan.mechanism),
+		round: round <= phase - (learned ? 1 : 0),
+		parts: learned || alike("parts"),
+	};
+	const broken = Object.keys(kept).find(part => !kept[part]);
+	if (broken) throw new CampaignError(`the plan breaks '${broken}' of the pinned campaign; do not answer`);
 }
 
 /**

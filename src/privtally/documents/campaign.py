@@ -16,6 +16,7 @@ import msgspec
 
 from privtally.documents.plan import Plan
 from privtally.errors import CampaignError, PrivtallyError
+from privtally.mechanisms import NAMED
 
 
 class State(Enum):
@@ -74,15 +75,31 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:
             raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
-        shared = ("schema", "epsilon", "mechanism", "answers")
-        if any(getattr(one, name) != getattr(two, name) for name in shared):
-            raise error(
-                f"phase {two.phase} differs from phase {one.phase} in schema, epsilon, mechanism or answers; "
-                "the plans of one campaign agree in them"
-            )
+        for name in ("schema", "epsilon", "mechanism", "answers"):
+            if getattr(one, name) != getattr(two, name):
+                raise error(
+                    f"phase {two.phase} differs from phase {one.phase} in '{name}'; the plans of a campaign agree in it"
+                )
+        if two.learned is not None and not NAMED[two.mechanism].learns:
+            raise error(f"phase {two.phase} cannot be 'learned': {two.mechanism} learns nothing")
         _check_rounds(one, two, error)
     _check_starts(ordered, error)
     return ordered
+
+
+def check_campaign(pin: str, first: Plan, plan: Plan) -> None:
+    """Refuse a plan that breaks the contract of a pinned campaign; the refusal names the part that it breaks.
+
+    `pin` is the campaign's id, the digest of its first plan, known from elsewhere than the collector. `first` is the
+    campaign's first plan and `plan` the one to answer, as the collector handed them out. No answer plays a part. The
+    browser client has the same function.
+    """
+    if first.phase != 1 or first.digest != pin:
+        raise CampaignError("the collector's 'first' plan is not the one that the campaign's id pins; do not answer")
+    if plan.campaign_id != pin:
+        raise CampaignError("the plan's 'campaign' is another one than the pinned one; do not answer")
+    if plan.digest != pin:
+        check_one_campaign((first, plan), CampaignError)
 
 
 def _check_starts(plans: Sequence[Plan], error: type[PrivtallyError]) -> None:
@@ -97,7 +114,7 @@ def _check_rounds(one: Plan, two: Plan, error: type[PrivtallyError]) -> None:
     phases, rounds = two.phase - one.phase, two.round - one.round
     started = int(two.learned is None)  # a plan that is learned stays in the round of the plan before it
     if rounds < started or rounds > phases - 1 + started:
-        raise error(f"phase {two.phase} cannot be of round {two.round} after phase {one.phase} of round {one.round}")
+        raise error(f"phase {two.phase} cannot be of 'round' {two.round} after phase {one.phase} of round {one.round}")
 
 
 def refresh(plans: Sequence[Plan]) -> Plan:

@@ -120,9 +120,14 @@ def _bounded(digits: str) -> int:
     return value
 
 
+def is_digest(text: str) -> bool:
+    """Whether a text is a SHA-256 in lower-case hexadecimal."""
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
 def check_digest(text: str, what: str, error: type[PrivtallyError]) -> None:
     """Refuse what is not a SHA-256 in lower-case hexadecimal."""
-    if not re.fullmatch("[0-9a-f]{64}", text):
+    if not is_digest(text):
         raise error(f"{what} must be a SHA-256 digest, 64 lower-case hexadecimal digits")
 
 

@@ -1,6 +1,9 @@
-"""A participant who answers over HTTP: the report is on the participant's own disk before it is sent.
+"""A participant who answers over HTTP and trusts the collector with nothing but the report.
 
-Whatever happens then, the same bytes are sent again and no second report is drawn.
+The campaign's id, which the link holds, pins its first plan: questions, budget, mechanism and number of answers.
+Answers are encoded by that plan before the open one is asked for, and the open one is taken or refused without a look
+at them. The report is on the participant's own disk before it is sent; whatever happens then, the same bytes are sent
+again and no second report is drawn.
 """
 
 import os
@@ -8,16 +11,18 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import msgspec
 
+from privtally.documents.campaign import check_campaign
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
 from privtally.errors import LedgerError, SendingError
@@ -33,7 +38,9 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 _PASSING = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 _OWN = "urn:privtally:"
 """How the type of every refusal by a collector itself begins."""
-_SECONDS, _MOST_BYTES, _MOST_PROBLEM = 30, 1 << 26, 1 << 16
+_SECONDS, _MOST_SECONDS = 30, 300
+"""How long a reply may pause, and last."""
+_MOST_BYTES, _MOST_PROBLEM, _PIECE = 1 << 26, 1 << 16, 1 << 16
 
 
 class _Refused(msgspec.Struct, frozen=True):
@@ -56,6 +63,10 @@ class _Problem(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class _Published(msgspec.Struct, frozen=True):
+    digest: str
+
+
 class _PassingError(Exception):
     """No answer of the collector, or none for now; perhaps with the time to wait."""
 
@@ -72,7 +83,10 @@ class _SamePlace(HTTPRedirectHandler):
 
 def usual_ledger() -> Path:
     """Where a participant's reports are kept unless told otherwise."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    try:
+        home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    except RuntimeError:
+        raise LedgerError("there is no home directory to keep the ledger in; name a file with --ledger FILE") from None
     return Path(home) / "privtally" / "ledger.json"
 
 
@@ -85,9 +99,14 @@ class Participant:
     ledger: Path = field(default_factory=usual_ledger)
     most_epsilon: float = 4.0
     """The largest budget, over all answers to the campaign, that the participant agrees to."""
+    device_cap: float | None = None
+    """The largest budget over all campaigns in the ledger, if there is such a limit."""
     token: str | None = None
     """The participation token, if it does not stand in the link."""
+    trust: bool = False
+    """Take a link that pins no campaign, and whatever first plan the collector offers there."""
     wait: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
     tell: Callable[[str], None] = silently
     """Hears a sentence before every wait."""
 
@@ -98,33 +117,58 @@ class Participant:
             raise SendingError("the campaign's address is not one; copy the whole link") from None
         if not f"{self.address}{self.token or parts.fragment}".isascii():
             raise SendingError("a campaign's address and token have plain letters and digits only; copy the whole link")
-        wire.check_digest(self.campaign, "the last part of a campaign's address", SendingError)
+        if not self.trust and not wire.is_digest(self._name):
+            raise SendingError(
+                "the link pins no campaign: its last part must be the campaign's id, 64 lower-case hexadecimal digits; "
+                "copy the whole link, or say trust=True to take whatever the collector asks"
+            )
         at_home = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
         if parts.scheme != "https" and not at_home:
             raise SendingError("a campaign's address begins with https://, or with http://localhost for a trial")
 
     @property
     def campaign(self) -> str:
-        """The campaign's id, which the address pins."""
-        return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
+        """The campaign's id, which the link pins; with `trust` and without a pin, that of what the collector offers."""
+        return self._name if wire.is_digest(self._name) else self.first.digest
 
     @property
     def address(self) -> str:
         """Where the campaign's plan is read and its reports are sent."""
         parts = urlsplit(self.url)
-        place = parts.path.rstrip("/").removesuffix(self.campaign)
-        if place.endswith("/s/"):
-            place = f"{place.removesuffix('s/')}v1/campaigns/"
-        return f"{parts.scheme}://{parts.netloc}{place}{self.campaign}"
+        place = parts.path.rstrip("/").rpartition("/")[0]
+        if place.endswith("/s"):
+            place = f"{place.removesuffix('s')}v1/campaigns"
+        return f"{parts.scheme}://{parts.netloc}{place}/{self._name}"
+
+    @property
+    def _name(self) -> str:
+        """The last part of the address."""
+        return urlsplit(self.url).path.rstrip("/").rpartition("/")[2]
+
+    @cached_property
+    def first(self) -> Plan:
+        """The campaign's first plan: what is asked, and what it gives away. Refused if the link pins another."""
+        first = load_plan(next(iter(self._published().values())))
+        check_campaign(self._name if wire.is_digest(self._name) else first.digest, first, first)
+        return first
 
     def plan(self) -> Plan:
-        """The plan to answer, refused if it is of another campaign."""
-        plan = load_plan(self._until_answered(self._read_plan))
-        if plan.campaign_id != self.campaign:
-            raise SendingError(
-                "the collector handed out a plan of another campaign; nothing was answered, so ask who runs the survey"
-            )
+        """The plan to answer; refused if it breaks the contract of the first plan, or is not among those published."""
+        first = self.first
+        plan = load_plan(self._until_answered(lambda: self._read("plan")))
+        check_campaign(first.digest, first, plan)
+        if plan.digest not in {first.digest, *self._published()}:
+            raise SendingError("the collector handed out a plan that it does not publish; nothing was answered")
         return plan
+
+    def _published(self) -> dict[str, bytes]:
+        """The documents of all plans that the collector says it has published, by the digests that they claim."""
+        data = self._until_answered(lambda: self._read("plans"))
+        try:
+            documents = msgspec.json.decode(data, type=Annotated[list[msgspec.Raw], msgspec.Meta(min_length=1)])
+            return {msgspec.json.decode(each, type=_Published).digest: bytes(each) for each in documents}
+        except (msgspec.MsgspecError, RecursionError):
+            raise SendingError("the collector's list of plans cannot be read; nothing was answered") from None
 
     def answer(self, answers: Mapping[str, str | float | None]) -> Report:
         """Answer the open plan and send the report until it counts.
@@ -144,10 +188,12 @@ class Participant:
         return report
 
     def _draw(self, answers: Mapping[str, str | float | None]) -> Report:
+        record = encode(self.first.schema, answers)  # before the open plan is asked for, which must not depend on it
         plan = self.plan()
-        record = encode(plan.schema, answers)
         there = report_of_round(self.ledger, plan)
-        return there or respond(plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon)
+        return there or respond(
+            plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon, device_cap=self.device_cap
+        )
 
     def _until_answered(self, ask: Callable[[], T]) -> T:
         """What the collector answers, asked again with the same bytes while it does not or cannot for now."""
@@ -168,9 +214,9 @@ class Participant:
                     ) from None
         raise SendingError(f"the collector did not answer {ATTEMPTS} times; a report is kept, so try again later")
 
-    def _read_plan(self) -> bytes:
+    def _read(self, resource: str) -> bytes:
         try:
-            return self._ask("plan", None)
+            return self._ask(resource, None)
         except HTTPError as refusal:
             with refusal:
                 if refusal.code in _PASSING:
@@ -200,9 +246,16 @@ class Participant:
         if token := self.token or urlsplit(self.url).fragment:
             headers["Privtally-Token"] = token
         request = Request(f"{self.address}/{resource}", data=body, headers=headers)  # noqa: S310  # http(s) only
+        end = self.clock() + _MOST_SECONDS
+        data = bytearray()
         with build_opener(_SamePlace).open(request, timeout=_SECONDS) as reply:
-            data: bytes = reply.read(_MOST_BYTES)
-            return data
+            while piece := reply.read1(_PIECE):
+                data += piece
+                if len(data) > _MOST_BYTES or self.clock() > end:
+                    raise HTTPException("a reply that does not end")
+            if reply.length:
+                raise HTTPException("a reply that ends too early")
+        return bytes(data)
 
 
 def _problem(refusal: HTTPError) -> _Problem:

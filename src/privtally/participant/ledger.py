@@ -9,7 +9,10 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
+from math import isnan
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from filelock import FileLock
@@ -49,19 +52,32 @@ class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
             raise LedgerError("the ledger is damaged: its content does not match its digest; restore it from a copy")
 
 
+class GivenAway(NamedTuple):
+    """What the reports in a ledger give away together: budgets add up over campaigns."""
+
+    epsilon: Decimal
+    reports: int
+
+
+def given_away(ledger: Path) -> GivenAway:
+    """What a device has given away so far, over all campaigns that it has answered."""
+    if not ledger.exists():
+        return _sum_of({})
+    with _locked(ledger):
+        return _sum_of(_read(ledger))
+
+
 def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
     """All reports to a campaign so far."""
-    if not ledger.exists():
-        return ()
-    with _locked(ledger):
-        entry = _read(ledger).get(campaign)
+    entry = _entry(ledger, campaign)
     return () if entry is None else entry.reports
 
 
-def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> Report:
+def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report], device_cap: float | None = None) -> Report:
     """The participant's report to a plan: made now, or the same one again if it was made before.
 
-    A campaign is answered as often as its first plan says and no more, and once a round.
+    A campaign is answered as often as its first plan says and no more, and once a round. With a `device_cap` no report
+    is made that would bring the budgets of all reports in the ledger, over all campaigns, above it.
     """
     path = Path(ledger)
     if "\0" in str(path) or is_stream(path):
@@ -74,6 +90,8 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report]) -> R
         if known is not None:
             return known
         _check(plan, asked, answered)
+        if device_cap is not None:
+            _check_device(plan, answered, device_cap)
         report = make()
         rounds = {**entry.rounds, plan.digest: plan.round}
         more = msgspec.structs.replace(entry, reports=(*entry.reports, report), rounds=rounds)
@@ -134,6 +152,26 @@ def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
         )
     if plan.round in entry.rounds.values():
         raise LedgerError("you have answered another phase of this round; a round is answered once")
+
+
+def _check_device(plan: Plan, answered: dict[str, _Entry], cap: float) -> None:
+    """Refuse an answer that would bring what the device gives away above its owner's cap."""
+    spent = _sum_of(answered)
+    if isnan(cap) or spent.epsilon + _decimal(plan.epsilon) > _decimal(cap):
+        raise LedgerError(
+            f"this device has given away ε = {spent.epsilon:f} in {spent.reports} reports so far; "
+            f"{plan.epsilon:g} more would exceed its cap of {cap:g} over all campaigns"
+        )
+
+
+def _sum_of(answered: dict[str, _Entry]) -> GivenAway:
+    spent = sum((len(entry.reports) * _decimal(entry.epsilon) for entry in answered.values()), Decimal(0))
+    return GivenAway(spent, sum(len(entry.reports) for entry in answered.values()))
+
+
+def _decimal(epsilon: float) -> Decimal:
+    """A budget as people write it, so that three times 0.1 is 0.3."""
+    return Decimal(repr(float(epsilon)))
 
 
 def _read(path: Path) -> dict[str, _Entry]:

@@ -43,10 +43,12 @@ def respond(
     *,
     ledger: str | Path | None = None,
     most_epsilon: float = 4.0,
+    device_cap: float | None = None,
 ) -> Report:
     """The report of one participant, by the operating system's randomness unless told otherwise.
 
-    `most_epsilon` is the largest budget, over all answers to the campaign, that the participant agrees to.
+    `most_epsilon` is the largest budget, over all answers to the campaign, that the participant agrees to; `device_cap`
+    that of all reports in the ledger, over all campaigns, if there is such a limit.
     The plan's digest and shape were checked when it was loaded, and the weights are computed here from its epsilon and
     sizes. With a ledger a plan is answered once: asked again, the same report comes back, whatever the record is.
     """
@@ -62,7 +64,11 @@ def respond(
         (report,) = respond_many(plan, records, source or SystemSource())
         return report
 
-    return make() if ledger is None else answer_once(ledger, plan, make)
+    if ledger is not None:
+        return answer_once(ledger, plan, make, device_cap)
+    if device_cap is not None:
+        raise LedgerError("a cap over all campaigns needs a ledger, which knows what was given away so far")
+    return make()
 
 
 def respond_many(plan: Plan, records: Records, source: Source | None = None, *, fused: bool | None = None) -> Reports:

@@ -10,6 +10,9 @@ pytest.importorskip("playwright", reason="needs playwright")
 
 from playwright.sync_api import expect
 
+from privtally.store import surveys
+from privtally.store.options import Options
+from tests.participant.malicious import MALICE
 from tests.scale import scaled
 from tests.service.pages.browser import FOREIGN_HOST, LIKE, Running, Window
 from tests.service.site import ALIGNED, reports_to
@@ -75,16 +78,26 @@ def test_two_tabs_draw_one_report(service: Running) -> None:
         assert other.faults == []
 
 
-def test_a_plan_of_another_campaign_is_not_answered(service: Running) -> None:
-    site = service.site
-    campaign, other = service.survey(), service.survey()
-    foreign = site.client.get(f"/v1/campaigns/{other}/plan").text
-    for path, body in (("plan", foreign), ("plans", f"[{foreign}]"), ("plan", "{"), ("plans", "[]")):
-        with service.window() as person:
-            person.page.route(f"**/{path}", partial(answer_with, body))
-            page = person.open(f"/s/{campaign}")
-            expect(page.locator("#say-wrong-plan")).to_be_visible()
-            assert not page.locator("#form").is_visible()
+def test_a_malicious_collector_hears_nothing(service: Running) -> None:
+    """The page and its scripts are privtally's own; what they read is what malicious collectors hand out.
+
+    Nobody is asked anything, so that nothing that leaves the device can depend on an answer.
+    """
+    for pinned in dict.fromkeys(malice.pinned for malice in MALICE.values()):
+        service.do(service.store.write(partial(surveys.create, title="Pinned", plan=pinned, options=Options())))
+    for name, malice in MALICE.items():
+        for opened in malice.opened:
+            with service.window() as person:
+                person.page.route("**/plan", partial(answer_with, opened.decode()))
+                person.page.route("**/plans", partial(answer_with, malice.listed(opened).decode()))
+                page = person.open(f"/s/{malice.pinned.digest}")
+                expect(page.locator("#messages > :visible")).not_to_have_id("say-loading")
+                assert page.locator("#messages > :visible").get_attribute("id") in SAID, name
+                assert not page.locator("#form").is_visible(), name
+                assert person.posted == [], name
+
+
+SAID = ("say-wrong-plan", "say-unreachable")
 
 
 def answer_with(body: str, route: Any) -> None:

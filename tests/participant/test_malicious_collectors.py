@@ -1,0 +1,165 @@
+"""Whatever a collector hands out, whether a device speaks, when and where to do not depend on the answers."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import load_report
+from privtally.errors import PrivtallyError
+from privtally.participant.client import ATTEMPTS, Participant
+from privtally.participant.respond import encode, respond
+from tests.participant.collector import DROP, Scripted, collecting, published
+from tests.participant.malicious import FIRST, MALICE, RECORDS, SECOND, Malice
+
+TRIES = 3
+Answer = Callable[[Participant, Mapping[str, str]], Any]
+
+
+@dataclass
+class Malicious(Scripted):
+    """Hands out what malice says, visit by visit."""
+
+    malice: Malice | None = None
+    visits: int = 0
+    asked: list[str] = field(default_factory=list)
+
+    def document(self, resource: str) -> bytes:
+        assert self.malice is not None
+        self.asked.append(resource)
+        opened = self.malice.opened[min(self.visits, len(self.malice.opened) - 1)]
+        self.visits += resource == "plan"
+        return opened if resource == "plan" else self.malice.listed(opened)
+
+
+@pytest.fixture(autouse=True)
+def directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@contextmanager
+def attacked(malice: Malice, folder: Path) -> Iterator[tuple[Malicious, Participant]]:
+    with collecting(Malicious(malice.pinned, malice=malice)) as collector:
+        yield collector, Participant(collector.url, folder / "ledger.json", wait=lambda _: None)
+
+
+def heard(malice: Malice, record: Mapping[str, str], folder: Path, answer: Answer) -> list[Any]:
+    """What a collector hears of a person with this record who tries a few times, and what the person is told."""
+    folder.mkdir()
+    with attacked(malice, folder) as (collector, participant):
+        said = []
+        for _ in range(TRIES):
+            try:
+                said.append(load_report(answer(participant, record).dump()).plan)
+            except PrivtallyError as refusal:
+                said.append(f"{type(refusal).__name__}: {refusal}")
+        sent = [load_report(body).plan for body in collector.received]
+        headers = [
+            {name: each[name] for name in each.keys() - {"Content-Length", "Host"}} for each in collector.headers
+        ]
+        return [collector.asked, sent, headers, said, sorted(file.name for file in folder.iterdir())]
+
+
+def by_the_book(participant: Participant, record: Mapping[str, str]) -> Any:
+    return participant.answer(record)
+
+
+def trusting(participant: Participant, record: Mapping[str, str]) -> Any:
+    """A client that encodes by whatever plan it is handed."""
+    plan = load_plan(participant._ask("plan", None))
+    report = respond(plan, encode(plan.schema, record))
+    participant._send(report)
+    return report
+
+
+@pytest.mark.parametrize("name", MALICE)
+def test_a_malicious_collector_hears_nothing(name: str, tmp_path: Path) -> None:
+    malice = MALICE[name]
+    all_heard = [heard(malice, record, tmp_path / str(own), by_the_book) for own, record in enumerate(RECORDS)]
+    assert all(each == all_heard[0] for each in all_heard)
+    _, sent, _, said, files = all_heard[0]
+    assert (sent, files) == ([], [])
+    assert all(malice.broken is None or f"'{malice.broken}'" in each for each in said), said
+    assert not any(label in each for each in said for label in ("never", "daily", "now and then"))
+
+
+def test_a_client_that_trusts_the_collectors_questions_would_tell(tmp_path: Path) -> None:
+    malice = MALICE["questions that change between tries"]
+    all_heard = [heard(malice, record, tmp_path / str(own), trusting) for own, record in enumerate(RECORDS)]
+    assert len({tuple(sent) for _, sent, *_ in all_heard}) == 3  # one for each answer to the first question
+
+
+@pytest.mark.parametrize("statuses", [[DROP, 500, 302], [DROP] * ATTEMPTS, [403]], ids=str)
+def test_refused_and_lost_reports_are_sent_alike_whatever_the_answers(statuses: list[int], tmp_path: Path) -> None:
+    """What differs between people is the report alone, which is drawn by the pinned plan's law."""
+
+    def paths(record: Mapping[str, str], folder: Path) -> list[Any]:
+        folder.mkdir()
+        waits: list[float] = []
+        with collecting(Scripted(FIRST, list(statuses))) as collector:
+            participant = Participant(collector.url, folder / "ledger.json", wait=waits.append)
+            said = []
+            for _ in range(TRIES):
+                try:
+                    said.append(participant.answer(record).plan)
+                except PrivtallyError as refusal:
+                    said.append(str(refusal))
+            assert len(set(collector.received)) == 1
+            return [collector.paths, [load_report(body).plan for body in collector.received], waits, said]
+
+    all_heard = [paths(record, tmp_path / str(own)) for own, record in enumerate(RECORDS)]
+    assert all(each == all_heard[0] for each in all_heard)
+
+
+@pytest.mark.parametrize("resource", ["plan", "plans"])
+def test_a_reply_that_does_not_end_is_given_up(resource: str, tmp_path: Path) -> None:
+    class Dripping(Scripted):
+        def document(self, asked: str) -> bytes:
+            return super().document(asked) + b" " * (1 << 20) * (asked == resource)
+
+    def told(record: Mapping[str, str], folder: Path) -> str:
+        folder.mkdir()
+        now = iter(range(0, 1 << 40, 60))
+        with collecting(Dripping(FIRST)) as collector:
+            participant = Participant(
+                collector.url, folder / "ledger.json", wait=lambda _: None, clock=lambda: float(next(now))
+            )
+            with pytest.raises(PrivtallyError, match="did not answer") as refusal:
+                participant.answer(record)
+            assert collector.received == []
+            return str(refusal.value)
+
+    assert len({told(record, tmp_path / str(own)) for own, record in enumerate(RECORDS)}) == 1
+
+
+def test_an_honest_collector_is_answered(tmp_path: Path) -> None:
+    malice = Malice((SECOND.dump(),), lambda _: published([FIRST, SECOND]), None)
+    all_heard = [heard(malice, record, tmp_path / str(own), by_the_book) for own, record in enumerate(RECORDS)]
+    assert all(each == all_heard[0] for each in all_heard)
+    assert all_heard[0][1] == [SECOND.digest] * TRIES
+    assert all_heard[0][0] == ["plans", "plan", "plans"]  # the open plan is asked for once the answers are encoded
+
+
+def test_answers_are_encoded_by_the_pinned_plan_before_the_open_one_is_asked_for(tmp_path: Path) -> None:
+    malice = Malice((SECOND.dump(),), lambda _: published([FIRST, SECOND]), None)
+    asked, sent, _, said, _ = heard(malice, {"smokes": "often", "drinks": "never"}, tmp_path / "1", by_the_book)
+    assert (set(asked), sent) == ({"plans"}, [])
+    assert "often" not in said[0]
+
+
+def plan_offered(plan: Plan) -> Malice:
+    return Malice((plan.dump(),), lambda _: published([plan]), None, plan)
+
+
+def test_a_link_without_a_pin_is_refused_unless_the_collector_is_trusted(tmp_path: Path) -> None:
+    with collecting(Malicious(FIRST, malice=plan_offered(FIRST))) as collector:
+        link = collector.url.replace(FIRST.digest, "newest")
+        with pytest.raises(PrivtallyError, match=r"pins no campaign.*trust=True"):
+            Participant(link, tmp_path / "ledger.json")
+        participant = Participant(link, tmp_path / "ledger.json", trust=True)
+        assert participant.answer(RECORDS[0]).plan == FIRST.digest == participant.campaign
+        assert collector.paths == ["/v1/campaigns/newest/reports"]
