@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from privtally.store.checking import Checked
     from privtally.store.session import Store
 
+_SHOWN_ONCE = "Administrator's token (shown once, keep it)"
+
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Check the store of a service, back it up and restore it.")
 
 
@@ -64,7 +66,10 @@ def restore(
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Check a copy and make a SQLite store of it where none is; stop the service first."""
+    """Check a copy and make a SQLite store of it where none is; stop the service first.
+
+    It shows a new administrator's token, once: the copy's own may have been replaced since, and stops working.
+    """
     from privtally.files import open_binary
     from privtally.store.private_file import new_private_file
 
@@ -80,23 +85,30 @@ def restore(
         with draft.open("wb") as file:
             shutil.copyfileobj(source, file)
         checked = _sound(draft, copy)
-    announce(target, {"reports": checked.reports}, f"{target}: {checked.reports:,} reports are back", json=json)
+        token = on_store(f"sqlite:///{draft}", _new_token)
+    announce(
+        target,
+        {"reports": checked.reports, "admin_token": token},
+        f"{target}: {checked.reports:,} reports are back; the administrator's token of the copy stopped working\n"
+        f"{_SHOWN_ONCE}: {token}",
+        json=json,
+    )
 
 
 @app.command(cls=Command)
 def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Issue a new administrator's token, also while a service is running; the one before stops working."""
-
-    async def work(opened: "Store") -> str:
-        from privtally.service.tokens import new_admin_token
-
-        return await new_admin_token(opened)
-
-    token = on_store(store, work)
+    token = on_store(store, _new_token)
     if json:
         print_json({"admin_token": token})
     else:
-        out.print(f"Administrator's token (shown once, keep it): {token}")
+        out.print(f"{_SHOWN_ONCE}: {token}")
+
+
+async def _new_token(opened: "Store") -> str:
+    from privtally.service.tokens import new_admin_token
+
+    return await new_admin_token(opened)
 
 
 async def _checked(opened: "Store") -> "Checked":
