@@ -8,7 +8,7 @@ import typer
 from typer import Argument, Option
 
 from privtally.cli.commands import Command, Group
-from privtally.cli.console import announce, out, print_json
+from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import JsonFlag
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_store
 from privtally.errors import StoreError
@@ -51,13 +51,27 @@ def backup(
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump."""
+    """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump.
 
-    async def work(opened: "Store") -> None:
+    While a campaign with invitations is open, keep the last copy only: two of them show whose report came in between.
+    """
+
+    async def work(opened: "Store") -> bool:
+        from privtally.store.surveys import has_open_invitations
+
+        before = await opened.read(has_open_invitations)
         await opened.backup(output)
+        return before or await opened.read(has_open_invitations)
 
-    on_store(store, work)
-    announce(output, {}, f"{output}: a copy of the store, with all its reports and hashes of tokens", json=json)
+    invites = on_store(store, work)
+    line = f"{output}: a copy of the store, with all its reports and hashes of tokens"
+    announce(output, {"invitations_open": invites}, line, json=json)
+    if invites:
+        err.print(
+            "privtally: a campaign with invitations is open, so that copies from before and after an answer show "
+            "together which invitation sent which report; keep the last copy only",
+            soft_wrap=True,
+        )
 
 
 @app.command(cls=Command)
