@@ -35,6 +35,10 @@ class EstimateError(PrivtallyError):
     """The counts cannot be turned into frequencies."""
 
 
+class FailedEstimateError(EstimateError):
+    """The estimator has a defect, which the log names; everything else goes on."""
+
+
 class LearningError(PrivtallyError):
     """The first phase cannot give the second one its parameters."""
 

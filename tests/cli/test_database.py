@@ -15,6 +15,7 @@ import apsw
 
 from privtally.collector import tally
 from privtally.service import operations
+from privtally.service.tokens import is_admin
 from privtally.store import checking, open_store
 from privtally.store.accept import accept
 from tests.cli.conftest import SCHEMA, Program
@@ -53,6 +54,16 @@ def store_reports(address: str, campaign: str, people: int, seed: int = 1) -> No
         await store.close()
 
     asyncio.run(run())
+
+
+def is_the_administrators(address: str, token: str) -> bool:
+    async def run() -> bool:
+        store = await open_store(address)
+        found = await is_admin(store, token)
+        await store.close()
+        return found
+
+    return asyncio.run(run())
 
 
 def in_a_thread(work: Any) -> None:
@@ -100,6 +111,35 @@ def test_a_backup_comes_back_for_its_owner_alone(program: Program, sqlite: str) 
     assert Path("copy.db").read_bytes() == before
     assert {path.stat().st_mode & 0o777 for path in Path().glob("*.db")} == {0o600}
     assert {path.name for path in Path().iterdir()} == {"copy.db", "privtally.db", "survey.toml"}
+
+
+def test_a_backup_says_what_two_copies_show_while_invitations_are_open(program: Program, sqlite: str) -> None:
+    program(*_NEW)
+    said = program("db", "backup", "-o", "plain.db", "--json")
+    assert (said.json(), said.err) == ({"output": "plain.db", "invitations_open": False}, "")
+    invited = program(*_NEW, "--tokens", "--people", "900").json()["id"]
+    said = program("db", "backup", "-o", "open.db", "--json")
+    assert said.json()["invitations_open"]
+    assert len(said.err.splitlines()) == 1
+    assert "which invitation sent which report" in said.err
+    program("campaign", "close", invited)
+    assert program("db", "backup", "-o", "closed.db").err == ""
+
+
+@pytest.mark.parametrize("form", ["words", "json"])
+def test_a_copy_brings_no_token_back_that_was_replaced(program: Program, sqlite: str, form: str) -> None:
+    program(*_NEW)
+    replaced = program("db", "new-token", "--json").json()["admin_token"]
+    program("db", "backup", "-o", "copy.db")
+    program("db", "new-token")
+    Path("privtally.db").unlink()
+    if form == "json":
+        new = program("db", "restore", "copy.db", "--json").json()["admin_token"]
+    else:
+        said = program("db", "restore", "copy.db").out
+        assert "stopped working" in said
+        new = said.split()[-1]
+    assert [is_the_administrators(sqlite, token) for token in (replaced, new)] == [False, True]
 
 
 def test_a_copy_is_not_put_beside_the_log_of_another_store(program: Program, sqlite: str) -> None:

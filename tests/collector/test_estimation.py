@@ -1,21 +1,23 @@
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
-from privtally.collector.estimate import estimate
+from privtally.collector.estimate import estimate, refusing_numerical_failure
 from privtally.collector.estimate.phase import invert
-from privtally.collector.learn import learn
+from privtally.collector.learn import compare_groups, learn
+from privtally.collector.pairs import estimate_pair, estimate_pairs
 from privtally.collector.tally import count, nothing
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import load_estimate
 from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import kept_pairs
-from privtally.errors import CountsError, EstimateError
+from privtally.errors import CountsError, EstimateError, LearningError
 from privtally.lab.seed import seeded
 from privtally.mechanisms import independent
 from privtally.mechanisms.fills import SilentFill
@@ -315,3 +317,46 @@ def test_an_attribute_that_nobody_answered_is_named() -> None:
     plan = plan_of("smp", (2, 2))
     with pytest.raises(EstimateError, match="q1"):
         estimate([(plan, count(plan, np.array([[0, 2], [1, 2]], dtype=np.uint8)))])
+
+
+@pytest.mark.parametrize(
+    "computed",
+    [
+        lambda: np.linalg.inv(np.zeros((2, 2))),
+        lambda: np.linalg.cholesky(-np.eye(2)),
+        lambda: np.log(np.zeros(2)),
+        lambda: np.exp(np.full(2, 1e3)),
+        lambda: np.zeros(2) / np.zeros(2),
+        lambda: 1 / float(np.zeros(())),
+    ],
+)
+def test_a_numerical_failure_is_a_refusal(computed: Callable[[], Any]) -> None:
+    with pytest.raises(EstimateError, match="made-up"), refusing_numerical_failure(EstimateError):
+        computed()
+
+
+@pytest.mark.parametrize(
+    ("door", "module"),
+    [
+        (estimate, "estimate"),
+        (lambda history: estimate_pair(history, "q0", "q1"), "pairs"),
+        (estimate_pairs, "pairs"),
+        (learn, "learn"),
+        (compare_groups, "learn"),
+    ],
+)
+def test_every_door_refuses_what_it_cannot_compute(
+    monkeypatch: pytest.MonkeyPatch, door: Callable[[Any], Any], module: str
+) -> None:
+    monkeypatch.setattr(f"privtally.collector.{module}.in_order", lambda _: np.linalg.inv(np.zeros((2, 2))))
+    with pytest.raises((EstimateError, LearningError), match="LinAlgError"):
+        door(campaign("corr-rr", 1))
+
+
+def test_made_up_reports_at_a_large_epsilon_give_an_estimate_or_a_refusal() -> None:
+    plan = first_plan((6,) * 6, 24.0, "rs-fd")
+    codes = np.array([[(report + place * (report // 6)) % 6 for place in range(6)] for report in range(20)] * 32)
+    history = [(plan, count(plan, codes.astype(np.uint8)))]
+    for method in METHODS:
+        with suppress(EstimateError):
+            estimate(history, method)

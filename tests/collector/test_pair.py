@@ -87,6 +87,14 @@ def test_a_campaign_of_any_length_may_be_given_whole(mechanism: MechanismName) -
         estimate_pair(history[1:], "q0", "q1")
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_table_with_a_number_that_is_not_finite_is_refused(number: float) -> None:
+    found = estimate_pair([asked(100, 2.0, 1)], "q0", "q1")
+    for name in ("frequencies", "standard_errors"):
+        with pytest.raises(EstimateError, match="finite"):
+            msgspec.structs.replace(found, **{name: ((number, 0.0, 0.0), (0.0, 0.0, 0.0))})
+
+
 def test_a_phase_twice_and_another_campaign_are_refused() -> None:
     history = campaign("rs-rfd", 2)
     with pytest.raises(EstimateError, match="phase 1"):

@@ -30,8 +30,9 @@ def command(*names: str) -> Any:
 
 
 def called() -> list[list[str]]:
-    """The words of every call of privtally in the units."""
+    """The words of every call of privtally in the units and in what they run."""
     lines = [value for unit in UNITS for name, value in unit_lines(unit) if name == "ExecStart"]
+    lines += (DEPLOY / "backup.sh").read_text().splitlines()
     calls = [re.search(r"\S*/bin/privtally ([^']*)", line) for line in lines]
     return [shlex.split(call[1]) for call in calls if call]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privtally.documents.estimate import NORMAL_95, AttributeEstimate
+from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Change, Located
 from privtally.errors import EstimateError
 
 
@@ -41,3 +41,14 @@ def test_an_interval_reaches_as_far_as_the_standard_errors_say() -> None:
 def test_intervals_that_miss_their_frequency_are_refused(low: tuple[float, ...], high: tuple[float, ...]) -> None:
     with pytest.raises(EstimateError):
         AttributeEstimate(("a", "b"), (0.5, 0.5), (0.1, 0.1), low, high)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
+    for frequencies, errors in (((number, 0.5), (0.1, 0.1)), ((0.5, 0.5), (0.1, number))):
+        with pytest.raises(EstimateError):
+            AttributeEstimate(("a", "b"), frequencies, errors)
+    with pytest.raises(EstimateError):
+        Located(number, number, number)
+    with pytest.raises(EstimateError):
+        Change(0.5, number)

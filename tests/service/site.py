@@ -42,6 +42,12 @@ def reports_to(plan: Plan, people: int, seed: int = 1) -> Reports:
     return respond_many(plan, Records(plan.schema, codes.astype(np.uint8)), seeded(seed))
 
 
+def contradictory(plan: Plan) -> list[Report]:
+    """Made-up reports to an rs-fd plan of six questions with six answers that are next to impossible at a large ε."""
+    codes = [tuple((number + place * (number // 6)) % 6 for place in range(6)) for number in range(20)]
+    return [Report(plan.digest, f"{number:032x}", codes[number % 20]) for number in range(640)]
+
+
 @dataclass
 class Site:
     """Requests to a service; `client` is httpx's or of its shape."""

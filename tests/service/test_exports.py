@@ -13,8 +13,9 @@ from privtally.collector.tally import tally
 from privtally.documents.counts import load_counts
 from privtally.documents.plan import load_plan
 from privtally.documents.report import load_report
+from privtally.errors import EstimateError
 from privtally.tables.report_files import tally_files
-from tests.service.site import Site, reports_to
+from tests.service.site import Site, contradictory, reports_to, schema_document
 
 PEOPLE = 2_500  # more than a page
 
@@ -54,6 +55,54 @@ def test_every_format_says_the_same(site: Site, tmp_path: Path, mechanism: str) 
     path = tmp_path / "all.parquet"
     path.write_bytes(exported(site, campaign, format="parquet", ids=True))
     assert tally_files(plan, [path]).counts == counts
+
+
+def cannot_estimate(*_: Any, **__: Any) -> None:
+    raise EstimateError("no estimate today")
+
+
+def is_defective(*_: Any, **__: Any) -> None:
+    raise LookupError("secret")
+
+
+def test_made_up_reports_that_break_the_estimator_leave_counts_and_reports(site: Site) -> None:
+    campaign = site.create(schema=schema_document((6,) * 6), epsilon=24.0, mechanism="rs-fd")["id"]
+    reports = contradictory(site.plan(campaign))
+    site.send(campaign, *reports)
+    answer = site.client.get(f"/v1/campaigns/{campaign}/estimates", headers=site.admin)
+    possible = answer.status_code == 200
+    assert possible or site.ok(answer, 409) == "cannot-estimate"
+    exported(site, campaign, 200 if possible else 409, format="csv")
+    whole = json.loads(exported(site, campaign))
+    assert (whole["estimate"] is None) == ("no_estimate" in whole) == (not possible)
+    assert [phase["counts"]["reports"] for phase in whole["phases"]] == [len(reports)]
+    assert len(exported(site, campaign, format="ndjson").splitlines()) == len(reports)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "status", "name", "why"),
+    [(cannot_estimate, 409, "cannot-estimate", "no estimate today"), (is_defective, 500, "defect", "defect")],
+)
+def test_an_estimator_that_fails_keeps_nobody_from_the_counts(
+    site: Site,
+    campaign: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    estimator: Any,
+    status: int,
+    name: str,
+    why: str,
+) -> None:
+    monkeypatch.setattr("privtally.service.collector.estimate", estimator)
+    plan = site.plan(campaign)
+    site.send(campaign, *reports_to(plan, 30))
+    assert site.ok(site.client.get(f"/v1/campaigns/{campaign}/estimates", headers=site.admin), status) == name
+    whole = json.loads(exported(site, campaign))
+    assert whole["estimate"] is None
+    assert why in whole["no_estimate"]
+    assert load_counts(json.dumps(whole["phases"][0]["counts"]), plan).reports == 30
+    assert {line.__dict__["kind"] for line in caplog.records} == ({"LookupError"} if name == "defect" else set())
+    assert "secret" not in caplog.text + str(whole)
 
 
 def test_a_campaign_without_reports_has_no_estimate(site: Site, campaign: str) -> None:

@@ -125,6 +125,7 @@ def test_health_and_metrics(site: Site, campaign: str) -> None:
     site.send(campaign, *reports_to(site.plan(campaign), 7))
     text = site.client.get("/metrics", headers=site.admin).text
     assert 'privtally_reports_total{outcome="accepted"} 7.0' in text
+    assert "_created" not in text  # when the first report came
     document = json.loads(site.client.get("/schema/openapi.json").content)
     sending = document["paths"]["/v1/campaigns/{campaign}/reports"]["post"]
     assert set(sending["requestBody"]["content"]) == {"application/json", "application/x-ndjson"}

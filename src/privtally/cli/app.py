@@ -8,6 +8,7 @@
 """
 
 import io
+import os
 import signal
 import sys
 import traceback
@@ -116,6 +117,9 @@ def _program() -> Any:
 
 def main() -> None:
     """Run the program; every refusal ends in one sentence and exit code 2."""
+    # Before NumPy is loaded, here and in the processes that share the work: its threads wait for one another, so that
+    # beside busy neighbours an estimate takes many times as long. A number that the user has set stays.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     warnings.formatwarning = _sentence

@@ -8,7 +8,7 @@ import typer
 from typer import Argument, Option
 
 from privtally.cli.commands import Command, Group
-from privtally.cli.console import announce, out, print_json
+from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import JsonFlag
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_store
 from privtally.errors import StoreError
@@ -16,6 +16,8 @@ from privtally.errors import StoreError
 if TYPE_CHECKING:
     from privtally.store.checking import Checked
     from privtally.store.session import Store
+
+_SHOWN_ONCE = "Administrator's token (shown once, keep it)"
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Check the store of a service, back it up and restore it.")
 
@@ -49,13 +51,27 @@ def backup(
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump."""
+    """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump.
 
-    async def work(opened: "Store") -> None:
+    While a campaign with invitations is open, keep the last copy only: two of them show whose report came in between.
+    """
+
+    async def work(opened: "Store") -> bool:
+        from privtally.store.surveys import has_open_invitations
+
+        before = await opened.read(has_open_invitations)
         await opened.backup(output)
+        return before or await opened.read(has_open_invitations)
 
-    on_store(store, work)
-    announce(output, {}, f"{output}: a copy of the store, with all its reports and hashes of tokens", json=json)
+    invites = on_store(store, work)
+    line = f"{output}: a copy of the store, with all its reports and hashes of tokens"
+    announce(output, {"invitations_open": invites}, line, json=json)
+    if invites:
+        err.print(
+            "privtally: a campaign with invitations is open, so that copies from before and after an answer show "
+            "together which invitation sent which report; keep the last copy only",
+            soft_wrap=True,
+        )
 
 
 @app.command(cls=Command)
@@ -64,7 +80,10 @@ def restore(
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,
 ) -> None:
-    """Check a copy and make a SQLite store of it where none is; stop the service first."""
+    """Check a copy and make a SQLite store of it where none is; stop the service first.
+
+    It shows a new administrator's token, once: the copy's own may have been replaced since, and stops working.
+    """
     from privtally.files import open_binary
     from privtally.store.private_file import new_private_file
 
@@ -80,23 +99,30 @@ def restore(
         with draft.open("wb") as file:
             shutil.copyfileobj(source, file)
         checked = _sound(draft, copy)
-    announce(target, {"reports": checked.reports}, f"{target}: {checked.reports:,} reports are back", json=json)
+        token = on_store(f"sqlite:///{draft}", _new_token)
+    announce(
+        target,
+        {"reports": checked.reports, "admin_token": token},
+        f"{target}: {checked.reports:,} reports are back; the administrator's token of the copy stopped working\n"
+        f"{_SHOWN_ONCE}: {token}",
+        json=json,
+    )
 
 
 @app.command(cls=Command)
 def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Issue a new administrator's token, also while a service is running; the one before stops working."""
-
-    async def work(opened: "Store") -> str:
-        from privtally.service.tokens import new_admin_token
-
-        return await new_admin_token(opened)
-
-    token = on_store(store, work)
+    token = on_store(store, _new_token)
     if json:
         print_json({"admin_token": token})
     else:
-        out.print(f"Administrator's token (shown once, keep it): {token}")
+        out.print(f"{_SHOWN_ONCE}: {token}")
+
+
+async def _new_token(opened: "Store") -> str:
+    from privtally.service.tokens import new_admin_token
+
+    return await new_admin_token(opened)
 
 
 async def _checked(opened: "Store") -> "Checked":

@@ -32,8 +32,8 @@ def demo(
 ) -> None:
     """See it work: simulated people answer four questions, and estimates stand beside the truth.
 
-    With --store a service keeps what they sent; privtally serve --new-token --store with the same address shows it in a
-    browser. That needs the extra serve.
+    With --store a service keeps what they sent, and the administrator's token of a store that is there already stays.
+    privtally serve --new-token --store with the same address shows it in a browser. That needs the extra serve.
     """
     from privtally.cli import words
     from privtally.cli.numbers import surer
@@ -57,7 +57,8 @@ def demo(
     elif store is None:
         out.print(f"No picture: {picture.HOW_TO_INSTALL}.")
     if store is not None:
-        out.print(f"The service has stopped; its store is kept: {store}")
+        kept = store if store.startswith("sqlite:") else "the PostgreSQL database"  # its address may hold a password
+        out.print(f"The service has stopped; its store is kept: {kept}")
 
 
 def _collected(
@@ -71,5 +72,5 @@ def _collected(
     with needing_the_extra():
         from privtally.cli import over_http
 
-    with over_http.service(store) as site, progress("Answering", len(records)) as advance:
-        return over_http.run_campaign(site, records, epsilon, mechanism, source, method=method, advance=advance)
+    with progress("Answering", len(records)) as advance:
+        return over_http.run_campaign(store, records, epsilon, mechanism, source, method=method, advance=advance)

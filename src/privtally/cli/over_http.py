@@ -3,20 +3,24 @@
 The people privatise on their side of the connection; what is sent are their reports.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 import msgspec
 
+from privtally.cli.stores import on_store
+from privtally.collector.estimate import Phase, estimate
 from privtally.documents.campaign import phase1_people
-from privtally.documents.estimate import Estimate, load_estimate
+from privtally.documents.estimate import Estimate
 from privtally.documents.plan import load_plan
 from privtally.errors import SendingError, ServiceError
 from privtally.exact.source import Source
@@ -25,13 +29,14 @@ from privtally.mechanisms import NAMED
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
+from privtally.service import operations
 from privtally.service.describing import MANY, ONE
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import Problem
 from privtally.service.receiving import MOST_REPORTS, Receipt
 from privtally.service.serving import Started
-from privtally.service.views import CampaignView
 from privtally.store.options import Options
+from privtally.store.session import Store
 
 TITLE = "Sample survey"
 _PHASE1_SHARE = 0.1
@@ -40,10 +45,9 @@ _SECONDS = 60
 
 @dataclass(frozen=True)
 class Site:
-    """A service, asked over one connection with its administrator's token."""
+    """A service, asked over one connection as a participant asks it."""
 
     connection: HTTPConnection
-    token: str
 
     def get(self, path: str) -> bytes:
         return self._ask("GET", path, b"", ONE)
@@ -52,14 +56,13 @@ class Site:
         return self._ask("POST", path, body, kind)
 
     def _ask(self, verb: str, path: str, body: bytes, kind: str) -> bytes:
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         try:
-            self.connection.request(verb, path, body, headers)
+            self.connection.request(verb, path, body, {"Content-Type": kind})
             reply = self.connection.getresponse()
             data = reply.read()
         except (OSError, HTTPException):
             raise SendingError("the service stopped answering before the campaign was over; start again") from None
-        if reply.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+        if reply.status != HTTPStatus.OK:
             problem = msgspec.json.decode(data, type=Problem)
             raise SendingError(f"the service refused: {problem.detail or problem.title}")
         return data
@@ -67,11 +70,16 @@ class Site:
 
 @contextmanager
 def service(store: str) -> Iterator[Site]:
-    """A service on a store, with a new administrator's token; it has stopped when the block ends, however it ends."""
-    words = ["serve", "--store", store, "--host", "127.0.0.1", "--port", "0", "--new-token", "--json"]
+    """A service on a store; it has stopped when the block ends, however it ends."""
+    words = ["serve", "--host", "127.0.0.1", "--port", "0", "--json"]
+    environment = {**os.environ, "PRIVTALLY_STORE": store}  # everybody on the machine sees the words of a process
     with tempfile.TemporaryFile() as log:
         running = subprocess.Popen(  # noqa: S603  # this very program
-            [sys.executable, "-m", "privtally", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+            [sys.executable, "-m", "privtally", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment,
         )
         assert running.stdout is not None
         try:
@@ -84,9 +92,8 @@ def service(store: str) -> Iterator[Site]:
                     raise ServiceError(why or "the service ended as soon as it was started; start again")
                 said += line
             started = msgspec.json.decode(said, type=Started)
-            assert started.admin_token is not None
             with closing(HTTPConnection(urlsplit(started.url).netloc, timeout=_SECONDS)) as connection:
-                yield Site(connection, started.admin_token)
+                yield Site(connection)
         finally:
             running.terminate()
             running.wait()
@@ -94,7 +101,7 @@ def service(store: str) -> Iterator[Site]:
 
 
 def run_campaign(
-    site: Site,
+    store: str,
     records: Records,
     epsilon: float,
     mechanism: MechanismName,
@@ -103,9 +110,10 @@ def run_campaign(
     method: Method,
     advance: Advance,
 ) -> Estimate:
-    """Create a campaign, answer all its phases and ask for the estimate; `advance` hears how many reports are sent.
+    """A campaign whose people answer all its phases over HTTP; `advance` hears how many reports are sent.
 
-    The first people are Phase I: simulated people come in no order.
+    What an administrator does is done on the store, whose token nobody needs to know. The first people are Phase I:
+    simulated people come in no order.
     """
     learns = NAMED[mechanism].learns
     first = phase1_people(len(records), _PHASE1_SHARE) if learns else len(records)
@@ -116,22 +124,26 @@ def run_campaign(
         mechanism=mechanism,
         options=Options(people=len(records) - first if learns else None),
     )
-    made = msgspec.json.decode(site.post("/v1/campaigns", msgspec.json.encode(new)), type=CampaignView)
-    campaign = f"/v1/campaigns/{made.id}"
-    _answer(site, campaign, records, range(first), source, advance)
-    if learns:
-        site.post(f"{campaign}/advance", msgspec.json.encode({"plan": made.id}))
-        _answer(site, campaign, records, range(first, len(records)), source, advance)
-    return load_estimate(site.get(f"{campaign}/estimates?method={method}"))
+    survey = on_store(store, partial(operations.create, new=new), create=True)
+    with service(store) as site:
+        _answer(site, survey.id, records, range(first), source, advance)
+        if learns:
+            on_store(store, partial(operations.advance, campaign=survey.id, digest=survey.id))
+            _answer(site, survey.id, records, range(first, len(records)), source, advance)
+
+    async def phases(opened: Store) -> list[Phase]:
+        return await operations.history(opened, await operations.find(opened, survey.id))
+
+    return estimate(on_store(store, phases), method)
 
 
 def _answer(site: Site, campaign: str, records: Records, people: range, source: Source, advance: Advance) -> None:
     """These people answer the open plan, in batches."""
-    plan = load_plan(site.get(f"{campaign}/plan"))
+    plan = load_plan(site.get(f"/v1/campaigns/{campaign}/plan"))
     for start in people[::MOST_REPORTS]:
         end = min(start + MOST_REPORTS, people.stop)
-        reports = respond_many(plan, Records(records.schema, records.codes[start:end]), source)
-        receipt = msgspec.json.decode(site.post(f"{campaign}/reports", b"".join(reports.lines()), MANY), type=Receipt)
+        reports = b"".join(respond_many(plan, Records(records.schema, records.codes[start:end]), source).lines())
+        receipt = msgspec.json.decode(site.post(f"/v1/campaigns/{campaign}/reports", reports, MANY), type=Receipt)
         if receipt.refused:
             raise SendingError(f"the service refused a report ({receipt.refused[0].reason.replace('_', ' ')})")
         advance(end)

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from privtally.collector.consistent import consistent_table
-from privtally.collector.estimate import History, in_order, one_way
+from privtally.collector.estimate import History, in_order, one_way, refusing_numerical_failure
 from privtally.collector.estimate.attribute import Found
 from privtally.collector.estimate.history import in_rounds
 from privtally.collector.joint import fitted
@@ -46,6 +46,10 @@ class PairEstimate(msgspec.Struct, frozen=True):
     noisy: bool = False
     """Whether the standard errors are as large as the entries, on average (root mean square against mean)."""
     method: Method = "pooled"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.frequencies).all() and np.isfinite(self.standard_errors).all()):
+            raise EstimateError("frequencies and standard errors must be finite; collect more reports")
 
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
@@ -78,6 +82,7 @@ class PairEstimates(msgspec.Struct, frozen=True):
         return text.getvalue().encode()
 
 
+@refusing_numerical_failure(EstimateError)
 def estimate_pair(history: History, first: str, second: str, method: Method = "pooled") -> PairEstimate:
     """The two-way table of two attributes, from all phases whose reports carry both."""
     _check(method)
@@ -95,6 +100,7 @@ def estimate_pair(history: History, first: str, second: str, method: Method = "p
     return found
 
 
+@refusing_numerical_failure(EstimateError)
 def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates:
     """The two-way tables of all pairs of attributes that some phase's reports carry."""
     _check(method)

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
-from math import sqrt
+from math import inf, isfinite, sqrt
 from statistics import fmean
 from typing import Any
 
@@ -34,6 +34,8 @@ class Frequencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise EstimateError("labels, frequencies and standard errors must have the same length")
         if len(self.labels) < 2 or not all(map(wire.is_printable, self.labels)):
             raise EstimateError("an attribute needs at least two labels of printable text")
+        if not all(map(isfinite, (*self.frequencies, *self.standard_errors))):
+            raise EstimateError("frequencies and standard errors must be finite; collect more reports")
         if not abs(sum(self.frequencies) - 1) < 1e-6 or not min(self.standard_errors) >= 0:
             raise EstimateError("frequencies must sum to 1 and standard errors must not be negative")
         if self.low is msgspec.UNSET and self.high is msgspec.UNSET:
@@ -53,8 +55,8 @@ class Located(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low <= self.value <= self.high:
-            raise EstimateError("an interval must contain its value")
+        if not -inf < self.low <= self.value <= self.high < inf:
+            raise EstimateError("an interval must be finite and contain its value")
 
 
 class Quantile(Located, frozen=True, forbid_unknown_fields=True):
@@ -99,8 +101,8 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The change of one frequency in the last round that the test sees with probability 0.8."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.p_value <= 1 or not self.visible > 0:
-            raise EstimateError("a p-value must be from 0 to 1, and a visible change above 0")
+        if not 0 <= self.p_value <= 1 or not 0 < self.visible < inf:
+            raise EstimateError("a p-value must be from 0 to 1, and a visible change finite and above 0")
 
 
 class RoundEstimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,10 +11,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from privtally.collector.estimate import Phase, estimate
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
-from privtally.errors import EstimateError
+from privtally.errors import EstimateError, FailedEstimateError, PrivtallyError
 from privtally.names import Method
 from privtally.service import operations
 from privtally.service.advice import Advise
+from privtally.store.defects import log_defect
 from privtally.store.intake import Intake
 from privtally.store.session import Store
 from privtally.store.surveys import Survey
@@ -39,8 +40,8 @@ class Collector:
         self._surveys: dict[str, Survey] = {}
         self._estimates: OrderedDict[tuple[object, ...], Estimate] = OrderedDict()
         self._estimating = asyncio.Lock()
-        self.shown: dict[str, Found] = {}
-        """The last estimate of every campaign that somebody looked at."""
+        self.shown: dict[str, Found | EstimateError] = {}
+        """The last estimate of every campaign that somebody looked at, or why there is none."""
 
     async def survey(self, campaign: str) -> Survey:
         """The campaign as it is now."""
@@ -76,10 +77,23 @@ class Collector:
             raise EstimateError("the campaign has no reports yet, so that there is nothing to estimate")
         async with self._estimating:
             if key not in self._estimates:
-                self._estimates[key] = await asyncio.to_thread(estimate, answered, method, by_round=by_round)
+                self._estimates[key] = await asyncio.to_thread(_estimate, answered, method, by_round=by_round)
                 if len(self._estimates) > _MOST_KEPT:
                     self._estimates.popitem(last=False)
             return self._estimates[key]
+
+
+def _estimate(history: Sequence[Phase], method: Method, *, by_round: bool) -> Estimate:
+    """The estimate; a defect of the estimator is logged, and keeps nobody from the counts."""
+    try:
+        return estimate(history, method, by_round=by_round)
+    except PrivtallyError:
+        raise
+    except Exception as defect:  # noqa: BLE001  # pages and exports show what else there is
+        log_defect(defect)
+        raise FailedEstimateError(
+            "the estimate failed because of a defect, which the service's log names; counts and reports can be exported"
+        ) from None
 
 
 TheCollector = NamedDependency[Collector]

@@ -55,7 +55,7 @@ async def _documents(collector: Collector, survey: Survey, method: Method) -> As
     history = await operations.history(collector.store, survey)
     try:
         estimate = (await collector.estimate_from(history, method)).dump()
-    except EstimateError as refusal:  # too few have answered yet
+    except EstimateError as refusal:
         estimate = b'null,"no_estimate":' + msgspec.json.encode(str(refusal))
     title = msgspec.json.encode(survey.title)
     yield b'{"title":' + title + b',"estimate":' + estimate.strip() + b',"phases":['

@@ -1,13 +1,15 @@
 """/livez, /readyz and /metrics: for those who watch the service."""
 
 from litestar import Response, get
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, disable_created_metrics, generate_latest
 
 from privtally.service.admin import require_admin
 from privtally.service.collector import TheCollector
 from privtally.service.describing import ADMIN, refusals
 from privtally.store.session import Session
 
+# A counter's time of creation would say when the first report of an outcome came.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library does not type it
 _TEXT = CONTENT_TYPE_LATEST.partition("; charset")[0]  # the framework adds it
 
 

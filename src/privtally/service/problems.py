@@ -12,6 +12,7 @@ from litestar.exceptions import HTTPException
 from privtally.errors import (
     CampaignError,
     EstimateError,
+    FailedEstimateError,
     LearningError,
     PrivtallyError,
     UnavailableError,
@@ -48,6 +49,7 @@ REFUSALS: Mapping[type[PrivtallyError], tuple[HTTPStatus, str]] = {
     UnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     CampaignError: (HTTPStatus.CONFLICT, "wrong-step"),
     LearningError: (HTTPStatus.CONFLICT, "cannot-learn"),
+    FailedEstimateError: (HTTPStatus.INTERNAL_SERVER_ERROR, "defect"),
     EstimateError: (HTTPStatus.CONFLICT, "cannot-estimate"),
     PrivtallyError: (HTTPStatus.BAD_REQUEST, "invalid-request"),
 }

@@ -163,6 +163,11 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
         await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", batch)
 
 
+async def has_open_invitations(session: Session) -> bool:
+    """Whether some campaign with tokens is open."""
+    return bool(await session.fetch("SELECT 1 FROM campaigns WHERE needs_token = 1 AND closed = 0 LIMIT 1"))
+
+
 async def is_spent(session: Session, survey: Survey, token: bytes) -> bool | None:
     """Whether the token with this hash was spent; None if it was never issued."""
     sql = "SELECT spent FROM tokens WHERE campaign = $1 AND hash = $2"

@@ -8,9 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from privtally.documents.plan import design
+from privtally.errors import EstimateError
 from privtally.lab.advise import recommend
 from tests.service.pages.visitor import FORM, Visitor
-from tests.service.site import ALIGNED, reports_to, schema_document
+from tests.service.site import ALIGNED, contradictory, reports_to, schema_document
 
 
 def answer(admin: Visitor, campaign: str, people: int, seed: int = 1) -> None:
@@ -207,6 +208,44 @@ def test_aligned_questions_have_all_their_pages(admin: Visitor) -> None:
     assert [admin.open(page).status_code for page in pages] == 4 * [200]
     admin.advance(campaign, campaign)
     assert [admin.open(page).status_code for page in pages] == 4 * [200]
+
+
+def pages_of(campaign: str) -> tuple[str, ...]:
+    return (f"/c/{campaign}", f"/c/{campaign}/live?seen=", f"/s/{campaign}/totals")
+
+
+def test_made_up_reports_that_break_the_estimator_break_no_page(admin: Visitor) -> None:
+    new: Any = {
+        "schema": schema_document((6,) * 6),
+        "epsilon": 24.0,
+        "mechanism": "rs-fd",
+        "options": {"published": True},
+    }
+    campaign = admin.create(**new)["id"]
+    admin.send(campaign, *contradictory(admin.plan(campaign)))
+    pages = (*pages_of(campaign), f"/c/{campaign}/together")
+    assert [admin.open(page).status_code for page in pages] == 4 * [200]
+
+
+@pytest.mark.parametrize("failure", [EstimateError("no estimate today"), LookupError("secret")])
+def test_pages_say_why_there_are_no_totals(admin: Visitor, monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr("privtally.service.pages.estimates.PATIENCE", None)
+    monkeypatch.setattr("privtally.service.collector.estimate", fails)
+    campaign = admin.create(options={"published": True})["id"]
+    nobody = admin.open(f"/c/{campaign}").text
+    assert "Nobody has answered yet" in nobody
+    answer(admin, campaign, 30)
+    why = "No estimate today." if isinstance(failure, EstimateError) else "because of a defect"
+    for page in pages_of(campaign):
+        shown = admin.open(page)
+        assert shown.status_code == 200
+        assert why in shown.text
+    monkeypatch.undo()
+    answer(admin, campaign, 30, seed=2)
+    assert all(why not in admin.open(page).text for page in pages_of(campaign))
 
 
 def test_nothing_of_a_deleted_survey_stays_in_memory(admin: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

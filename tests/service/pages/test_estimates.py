@@ -13,6 +13,7 @@ from privtally.collector.tally import count
 from privtally.documents.plan import design
 from privtally.schema import Schema
 from privtally.service.pages import estimates
+from privtally.service.pages.panels import Found
 from tests.service.site import reports_to
 
 PLAN = design(Schema.of({"a": ["x", "y"], "b": ["x", "y"]}), 2.0, "spl")
@@ -51,6 +52,7 @@ def test_a_page_shows_the_last_estimate_until_the_next_is_finished(monkeypatch: 
         slow.may_finish.set()
         while (first := await shown.so_far(slow, survey)) is None:
             pass
+        assert isinstance(first, Found)
         assert first.reports == 10
         slow.may_finish.clear()
         slow.people = 20
@@ -58,8 +60,9 @@ def test_a_page_shows_the_last_estimate_until_the_next_is_finished(monkeypatch: 
             again = await shown.so_far(slow, survey)
             assert again is not None
         slow.may_finish.set()
-        while (later := await shown.so_far(slow, survey)) is None or later.reports == 10:
+        while (later := await shown.so_far(slow, survey)) == first:
             pass
+        assert isinstance(later, Found)
         assert later.reports == 20
 
     asyncio.run(visit())

@@ -1,7 +1,9 @@
 """estimate: a campaign's history of (plan, counts) -> Estimate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+import numpy as np
 from msgspec import UNSET
 
 from privtally.collector.estimate.attribute import Found, attribute_estimate, frequencies_of
@@ -10,13 +12,27 @@ from privtally.collector.estimate.fit import about_fit
 from privtally.collector.estimate.history import History, Phase, in_order, in_rounds
 from privtally.collector.estimate.methods import IN_ROUNDS, unbiased
 from privtally.documents.estimate import Change, Estimate, PhaseUsed, Provenance, RoundEstimate
-from privtally.errors import EstimateError
+from privtally.errors import EstimateError, LearningError
 from privtally.names import METHODS, Method
 from privtally.version import SOFTWARE
 
-__all__ = ["History", "Phase", "estimate", "in_order", "one_way", "unbiased"]
+__all__ = ["History", "Phase", "estimate", "in_order", "one_way", "refusing_numerical_failure", "unbiased"]
 
 
+@contextmanager
+def refusing_numerical_failure(refusal: type[EstimateError | LearningError]) -> Iterator[None]:
+    """Turn a matrix that cannot be inverted, or a number that is not finite, into a refusal."""
+    try:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            yield
+    except (ArithmeticError, np.linalg.LinAlgError) as failure:
+        raise refusal(
+            f"the computation fails on these reports ({type(failure).__name__}), which happens at a large epsilon and "
+            "with made-up reports; collect more reports, or estimate with the method unbiased"
+        ) from None
+
+
+@refusing_numerical_failure(EstimateError)
 def estimate(history: History, method: Method = "pooled", *, by_round: bool = False) -> Estimate:
     """Frequencies of every attribute from the counts of one phase or of several phases of a campaign.
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from privtally.collector.estimate import History, Phase, in_order
+from privtally.collector.estimate import History, Phase, in_order, refusing_numerical_failure
 from privtally.collector.estimate.current import current_frequencies
 from privtally.collector.estimate.several import check_readable
 from privtally.collector.learn.copies import learn_copies
@@ -45,6 +45,7 @@ USUAL_PHASE1_SHARE = 0.1
 """The share of people in Phase I that is assumed where the number of the next phase's people is not given."""
 
 
+@refusing_numerical_failure(LearningError)
 def learn(
     history: History,
     *,
@@ -113,6 +114,7 @@ def check_later_pivots(mechanism: MechanismName, pivots: int) -> None:
         raise PlanError(f"{mechanism} answers one question a report (pivots = 1); use rs-rfd or cond-rr for several")
 
 
+@refusing_numerical_failure(LearningError)
 def compare_groups(
     history: History,
     *,

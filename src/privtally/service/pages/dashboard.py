@@ -19,6 +19,7 @@ from privtally.service import operations
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.pages.answers import names_of_answers
 from privtally.service.pages.learned import likenesses
+from privtally.service.pages.panels import Found
 from privtally.service.pages.rendering import page, words_of
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
@@ -157,6 +158,7 @@ def _says_nothing(table: PairEstimate) -> bool:
 
 async def _values(collector: Collector, setup: Setup, survey: Survey, words: Words) -> dict[str, Any]:
     now, found = await standing(collector, survey), await setup.estimates.so_far(collector, survey)
+    seen = found.reports if isinstance(found, Found) else int(found is not None and any(now.totals))
     return {
         "survey": survey,
         "named": names_of_answers(survey.plans[0].schema, words),
@@ -164,7 +166,7 @@ async def _values(collector: Collector, setup: Setup, survey: Survey, words: Wor
         "found": found,
         "likenesses": likenesses(survey.plans[-1]),
         # What changes whenever the page does.
-        "seen": "-".join(map(str, (now.state, *now.totals, 0 if found is None else found.reports))),
+        "seen": "-".join(map(str, (now.state, *now.totals, seen))),
     }
 
 

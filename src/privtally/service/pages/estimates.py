@@ -18,8 +18,8 @@ class Estimates:
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    async def so_far(self, collector: Collector, survey: Survey) -> Found | None:
-        """What is known; None if too few have answered or the first estimate is not finished."""
+    async def so_far(self, collector: Collector, survey: Survey) -> Found | EstimateError | None:
+        """What is known, or why nothing is; None if the first estimate is not finished."""
         task = self._running.get(survey.id)
         if task is None:
             task = self._running[survey.id] = asyncio.create_task(self._compute(collector, survey))
@@ -33,8 +33,8 @@ class Estimates:
         try:
             by_round = survey.plans[-1].round > 1
             collector.shown[survey.id] = panels_of(await collector.estimate(survey, "pooled", by_round=by_round))
-        except EstimateError:  # too few have answered yet
-            collector.shown.pop(survey.id, None)
+        except EstimateError as refusal:
+            collector.shown[survey.id] = refusal.with_traceback(None)
         finally:
             del self._running[survey.id]
 
