@@ -128,7 +128,7 @@ class TextReports:
                     yield f"{line or ''}\n".encode() if len(line or "") < most else None
             yield from [None] * csv_engine.left_out(self._connection)
         except duckdb.Error:
-            raise _unreadable(path, "lines of text compressed by zstd") from None
+            raise _unreadable(path, "lines of at most 256 MiB compressed by zstd") from None
 
     def _header(self, path: Path, line: str) -> list[str]:
         needed = ["plan", "id", *self._codes]
