@@ -16,6 +16,10 @@ PORT := 8008
 DIST := build/dist
 VERSIONS := 3.11 3.12 3.13 3.14
 TESTS := tests
+# Packages must be the files that requirements.lock has hashes of. HASHES=no asks for their versions only: for platforms
+# that need a package which is not in the lock.
+HASHES := yes
+PINS := build/constraints.txt
 
 .PHONY: demo serve test check docs docs-serve format lock dist versions licences bench reliability reproduction accuracy pictures clean
 
@@ -58,23 +62,23 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # Wheel and sdist, what is in them, and the main job from a bare install as a user gets it: no extras, no source tree.
-dist: $(READY)
+dist: $(READY) $(PINS)
 	rm -rf $(DIST) build/bare
 	$(BIN)/python -m build --no-isolation --outdir $(DIST)
 	$(BIN)/twine check --strict $(DIST)/*
 	$(BIN)/python -m tools.distribution $(DIST)
 	$(PYTHON) -m venv build/bare
-	build/bare/bin/pip install --quiet --constraint requirements.lock $(DIST)/*.whl
+	build/bare/bin/pip install --quiet --constraint $(PINS) $(DIST)/*.whl
 	build/bare/bin/privtally --version
 	$(BIN)/python -m tools.bare build/bare/bin
 	@echo "The packages are in $(DIST)."
 
 # Every test on every supported Python that is installed, in an environment for each; says which were not found.
-versions:
+versions: $(PINS)
 	@for version in $(VERSIONS); do \
 	    if ! "python$$version" -c '' 2> /dev/null; then echo "python$$version: not found"; continue; fi; \
 	    "python$$version" -m venv "build/python$$version" && \
-	    "build/python$$version/bin/pip" install --quiet --constraint requirements.lock --editable '.[dev]' && \
+	    "build/python$$version/bin/pip" install --quiet --constraint $(PINS) --editable '.[dev]' && \
 	    echo "python$$version:" && "build/python$$version/bin/pytest" -n auto --dist loadfile --no-loadscope-reorder -q $(TESTS) || exit 1; \
 	done
 
@@ -102,16 +106,31 @@ reproduction: $(READY)
 	$(BIN)/python -m benchmarks.reproduction
 
 lock: $(READY)
-	$(BIN)/pip freeze --exclude-editable > requirements.lock
+	$(BIN)/python -m tools.lock
 
-# The service needs one extra, the tests need all; both live in one environment.
+# The versions of the lock alone: pip takes no constraints with hashes where something has none, as privtally itself.
+$(PINS): requirements.lock
+	@mkdir -p $(dir $@)
+	sed -n 's/^\([^# ]*==[^ ]*\).*/\1/p' requirements.lock > $@
+
+# The service needs the first part of the lock, the tests need all; both live in one environment.
 $(SERVING): EXTRA := serve
+$(SERVING): PART := sed '/^\# What the tests/,$$d' requirements.lock
 $(READY): EXTRA := dev
-$(SERVING) $(READY): pyproject.toml requirements.lock
+$(READY): PART := cat requirements.lock
+$(SERVING) $(READY): pyproject.toml requirements.lock | $(PINS)
 	@echo "Installing into $(VENV), once; how long it takes depends on the network."
 	$(PYTHON) -c 'import sys; sys.exit("privtally needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable '.[$(EXTRA)]'
+ifeq ($(HASHES),no)
+	@echo "HASHES=no: packages are not compared with the hashes of requirements.lock."
+	$(BIN)/pip install --quiet --constraint $(PINS) --editable '.[$(EXTRA)]'
+else
+	$(PART) | $(BIN)/pip install --quiet --require-hashes --requirement /dev/stdin || \
+	    { echo "If your platform needs a package that requirements.lock does not have, say: make HASHES=no"; exit 1; }
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/pip check
+endif
 	touch $@
 
 clean:

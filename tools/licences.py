@@ -51,7 +51,7 @@ _SPELLED = {
 
 def main() -> None:
     """Write THIRD_PARTY.md anew."""
-    needed = sorted(_with_all_below(stated(run_time=True)))
+    needed = sorted(with_all_below(stated(run_time=True)))
     makers = sorted(stated(run_time=False) - set(needed))
     lines = [
         "# Licences of others",
@@ -100,7 +100,8 @@ def allows(expression: str) -> bool:
     return any(all(name in ALLOWED for name in re.split(r"\s+(?:AND|WITH)\s+", choice)) for choice in choices)
 
 
-def _with_all_below(names: Iterable[str]) -> set[str]:
+def with_all_below(names: Iterable[str]) -> set[str]:
+    """These packages and all that they need, of what is installed."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:

@@ -19,6 +19,10 @@ class RecordError(PrivtallyError):
     """A participant's answers do not fit the schema; the message never quotes them."""
 
 
+class SourceError(PrivtallyError):
+    """A source of randomness must not be used here."""
+
+
 class PlanError(PrivtallyError):
     """A plan cannot be built, or is not what its digest says."""
 

@@ -114,6 +114,8 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
                 yield stack.enter_context(path.open("wb"))
             else:
                 yield stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
+    except BrokenPipeError:  # whoever read stopped reading
+        raise
     except OSError as fault:
         raise DocumentError(unwritable(path, fault)) from None
 

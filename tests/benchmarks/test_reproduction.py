@@ -17,7 +17,7 @@ QUICK = ("fig_9", "fig_11", "table_4", "table_7")
 
 @pytest.fixture
 def page() -> str:
-    locked = re.search(r"^numpy==(.*)$", LOCK.read_text(), flags=re.MULTILINE)
+    locked = re.search(r"^numpy==(\S+)", LOCK.read_text(), flags=re.MULTILINE)
     assert locked is not None
     if np.__version__ != locked[1]:
         pytest.skip("another version of NumPy may draw other numbers from the same seed")

@@ -112,6 +112,49 @@ def test_a_byte_order_mark_before_reports_is_left_out(program: Program, plan: Pa
     assert program("tally", "-p", plan, "marked.ndjson", "-o", "c.json", "--json").json()["reports"] == 300
 
 
+def ended(shell: str, stdout: int = subprocess.DEVNULL) -> tuple[int, str]:
+    """The exit code of a line of shell, in which $privtally is the program, and what it says on standard error."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "privtally": f"{sys.executable} -m privtally"}
+    words = ["bash", "-c", f"set -o pipefail; {shell}"]
+    done = subprocess.run(words, stdout=stdout, stderr=subprocess.PIPE, env=env, check=False)
+    return done.returncode, done.stderr.decode()
+
+
+ANSWERS = ["show plan.json", "audit plan.json --json", "privatise -p plan.json data.csv -o -", "--help"]
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+@pytest.mark.parametrize(("output", "reason"), [(">&-", "standard output is closed"), ("> /dev/full", "No space left")])
+def test_output_that_is_lost_is_refused(plan: Path, data: Path, words: str, output: str, reason: str) -> None:
+    code, said = ended(f"$privtally {words} {output}")
+    assert code == 2
+    assert reason in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+def test_a_reader_that_stops_has_an_exit_code_of_its_own(plan: Path, data: Path, words: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    code, said = ended(f"$privtally {words}", stdout=writer)
+    os.close(writer)
+    assert code == 141
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+
+
+def test_long_output_to_a_reader_that_stops(plan: Path, data: Path) -> None:
+    Path("many.csv").write_text("".join(data.read_text().splitlines(keepends=True)[:1]))
+    with Path("many.csv").open("a") as file:
+        file.writelines(data.read_text().splitlines(keepends=True)[1:] * 30)
+    assert ended("$privtally privatise -p plan.json many.csv -o - | head -1")[0] == 141
+    assert not list(Path().glob(".*draft"))
+
+
+def test_a_closed_standard_error_changes_no_exit_code(plan: Path) -> None:
+    assert ended("$privtally show plan.json 2>&-")[0] == 0
+    assert ended("$privtally show gone.json 2>&-")[0] == 2
+
+
 def test_swapped_arguments_of_verify_are_named(program: Program, plan: Path) -> None:
     program("audit", plan, "--certificate", "c.json")
     program("verify", plan, "c.json")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import duckdb
@@ -156,3 +157,18 @@ def test_reports_whose_ids_are_trusted_are_counted_and_not_listed(program: Progr
 def test_a_state_inside_the_reports_is_refused_from_the_first_day(program: Program, lake: Path, plan: str) -> None:
     assert "inside" in refused(program, "tally", lake, "-p", plan, "-o", "c.json", "--state", lake / "state")
     assert not (lake / "state").exists()
+
+
+def test_a_spreadsheet_computes_no_name_and_no_label(program: Program) -> None:
+    Path("schema.json").write_text(
+        json.dumps({"attributes": [{"name": name, "labels": ["=1+1", "@x", "no"]} for name in ("+a", "-b")]})
+    )
+    Path("data.csv").write_text("+a,-b\n" + "=1+1,no\n@x,@x\n" * 300)
+    program("run", "data.csv", "-s", "schema.json", "-e", 2, "-m", "spl", "-o", "job")
+    phase = ("estimate", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "out.csv")
+    for options in ([], ["--top", 2], ["--pairs"], ["--pair", "+a,-b"]):
+        program(*phase, *options)
+        cells = [cell for row in csv.reader(Path("out.csv").read_text().splitlines()) for cell in row]
+        assert {"'+a", "'-b", "'=1+1"} <= set(cells)
+        assert not [cell for cell in cells if re.match(r"[=+@]|-[^0-9]", cell)]
+    assert program(*phase[:-2], "--json").json()["attributes"]["+a"]["labels"] == ["=1+1", "@x", "no"]

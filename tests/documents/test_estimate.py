@@ -1,11 +1,15 @@
-"""Intervals of an estimate: one definition, and each contains its own estimate."""
+"""Intervals of an estimate: one definition, and each contains its own estimate. And its table as CSV."""
+
+import csv
+import io
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Change, Located
+from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Change, Located, csv_of
 from privtally.errors import EstimateError
 
 
@@ -52,3 +56,18 @@ def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
         Located(number, number, number)
     with pytest.raises(EstimateError):
         Change(0.5, number)
+
+
+@given(st.lists(st.text("=+-@'\t 1.e,\"\u00e9"), min_size=1))
+def test_no_text_is_a_formula_and_every_text_can_be_read_back(texts: list[str]) -> None:
+    (row,) = csv.reader(io.StringIO(csv_of(texts, []).decode()))
+    assert not [cell for cell in row if cell[:1] in set("=+-@\t") and not re.fullmatch(r"[+-][0-9]+([.][0-9]+)?", cell)]
+    assert [re.sub(r"^'(?='*[=+@\t-])", "", cell) for cell in row] == texts
+
+
+def test_numbers_stay_numbers() -> None:
+    assert csv_of(["-5", "+0.5"], [[-0.1, -1e-7, None], ["-", "'90s", "-10 to 0"]]).decode().splitlines() == [
+        "-5,+0.5",
+        "-0.1,-1e-07,",
+        "'-,'90s,'-10 to 0",
+    ]

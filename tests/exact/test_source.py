@@ -1,3 +1,8 @@
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -24,6 +29,40 @@ def test_streams_from_the_system_differ() -> None:
     assert not np.array_equal(Stream.from_system().words(4), Stream.from_system().words(4))
     assert not np.array_equal(SystemSource().words(4), SystemSource().words(4))
     assert not np.array_equal(seeded(1).words(4), seeded(2).words(4))
+
+
+FORKED = """
+import json, os, sys
+from privtally.errors import PrivtallyError
+from privtally.exact.source import Stream, SystemSource
+
+source = {"stream": Stream.from_system, "system": SystemSource}[sys.argv[1]]()
+source.words(4)
+child = os.fork()
+try:
+    found = source.words(4).tolist()
+except PrivtallyError as refusal:
+    found = str(refusal)
+if child:
+    os.waitpid(child, 0)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize(("source", "refused"), [("stream", True), ("system", False)])
+def test_two_processes_never_draw_the_same_words(source: str, refused: bool) -> None:
+    """In a program of its own: this one may have threads, which a fork does not take along."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED, source],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    child, parent = map(json.loads, done.stdout.splitlines())
+    assert len(parent) == 4
+    assert child != parent
+    assert ("in each process" in child) == refused
 
 
 @pytest.mark.parametrize("source", [SystemSource(), Stream.from_system()])

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import tracemalloc
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,7 @@ from privtally.schema import code_type
 from privtally.tables import report_input
 from privtally.tables.gathering import Gathered
 from privtally.tables.report_files import list_set_aside, tally_files
+from privtally.tables.report_lines import plain_lines
 from privtally.tables.report_output import write_reports
 from tests.support import EXTENDED_PLANS, first_plan, plan_with
 
@@ -361,3 +363,30 @@ def test_progress_hears_of_every_report(tmp_path: Path, monkeypatch: pytest.Monk
     heard: list[int] = []
     tally_files(PLAN, [write(tmp_path / "r.parquet", made_up(PLAN, 100))], advance=heard.append)
     assert heard == [33, 66, 100]
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+@pytest.mark.parametrize("letter", ["x", " "])
+def test_a_line_that_is_too_long_is_set_aside_and_the_others_count(tmp_path: Path, kind: str, letter: str) -> None:
+    plain = write(tmp_path / f"plain.{kind.split('.')[0]}", made_up(PLAN, 100))
+    lines = plain.read_text().splitlines()
+    long = lines[50] + letter * (17 << 20) + ("" if letter == " " else lines[51])
+    packing = {"gz": "gzip", "zst": "zstd"}.get(kind.rpartition(".")[2])
+    with pa.output_stream(str(tmp_path / f"long.{kind}"), compression=packing) as file:
+        file.write("\n".join([*lines[:50], long, *lines[51:]]).encode())
+    tallied = tally_files(PLAN, [tmp_path / f"long.{kind}"])
+    assert tallied.counts.reports == 99
+    assert tallied.set_aside == {"invalid_report": 1}
+
+
+def test_a_long_line_takes_no_memory(tmp_path: Path) -> None:
+    path, most = tmp_path / "long", 1 << 16
+    path.write_bytes(b"one\n")
+    os.truncate(path, 1 << 26)
+    with path.open("ab") as file:
+        file.write(b"\n" + b"x" * (most - 1) + b"\ntwo")
+    tracemalloc.start()
+    assert [line and len(line) for line in plain_lines(path, most)] == [4, None, most, 3]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 * most

@@ -4,6 +4,7 @@
 2    the input was refused: one sentence on standard error says what, where and what to do
 70   a defect in privtally itself
 130  interrupted
+141  whoever read standard output stopped reading
 143  terminated
 """
 
@@ -123,25 +124,46 @@ def main() -> None:
     # A polite kill unwinds the stack, so that no half-written draft stays behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     warnings.formatwarning = _sentence
+    if sys.stderr is None:  # closed, and the next file that is opened would take its place
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if sys.stdout is None:
+        sys.stderr.write("privtally: standard output is closed; send it to a file, or to /dev/null to lose it\n")
+        sys.exit(2)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    code = _run()
+    try:
+        sys.stdout.flush()
+    except OSError:  # said already; Python would try once more and say it in its own words
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _run() -> Any:
+    """The exit code of the command that was typed."""
     try:
         # Without typer's own frames around mistakes, which are said as every refusal is.
-        sys.exit(_program()(prog_name="privtally", standalone_mode=False))
+        code = _program()(prog_name="privtally", standalone_mode=False)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        return 141
+    except SystemExit as end:
+        return 141 if end.code == 1 else end.code  # typer and rich exit with 1 where a pipe is closed, and only there
     except UsageError as mistake:
         if mistake.message or isinstance(mistake, typer.BadParameter):  # else the help was printed
             sys.stderr.write(f"privtally: {sentence(mistake)}\n")
-        sys.exit(2)
+        return 2
     except PrivtallyError as refusal:
         sys.stderr.write(f"privtally: {refusal}\n")
-        sys.exit(2)
+        return 2
     except OSError as fault:
         what = "the system refused" if fault.filename is None else f"cannot use {fault.filename}"
         sys.stderr.write(f"privtally: {what}: {fault.strerror or type(fault).__name__}\n")
-        sys.exit(2)
+        return 2
     except Exception as defect:  # noqa: BLE001  # the last line of defence: its message may quote an answer
         sys.stderr.write("".join(traceback.format_tb(defect.__traceback__)))
         kind = type(defect).__name__
         sys.stderr.write(f"privtally: this is a defect ({kind}); please report it with the lines above\n")
-        sys.exit(70)
+        return 70

@@ -6,8 +6,6 @@ groups the pairs that they answer, and those with several hidden pivots all pair
 rounds the tables are those of the last one.
 """
 
-import csv
-import io
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -19,6 +17,7 @@ from privtally.collector.estimate import History, in_order, one_way, refusing_nu
 from privtally.collector.estimate.attribute import Found
 from privtally.collector.estimate.history import in_rounds
 from privtally.collector.joint import fitted
+from privtally.documents.estimate import csv_of
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
 from privtally.names import Method
@@ -53,11 +52,7 @@ class PairEstimate(msgspec.Struct, frozen=True):
 
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*self.attributes, "frequency", "standard_error"])
-        writer.writerows(self.cells())
-        return text.getvalue().encode()
+        return csv_of([*self.attributes, "frequency", "standard_error"], self.cells())
 
     def cells(self) -> Iterator[tuple[str, str, float, float]]:
         """Every two labels with their frequency and its standard error."""
@@ -74,12 +69,8 @@ class PairEstimates(msgspec.Struct, frozen=True):
 
     def to_csv(self) -> bytes:
         """All tables as CSV: one line for each two labels of each two attributes."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["first", "second", "first_label", "second_label", "frequency", "standard_error"])
-        for table in self.tables:
-            writer.writerows((*table.attributes, *cell) for cell in table.cells())
-        return text.getvalue().encode()
+        columns = ["first", "second", "first_label", "second_label", "frequency", "standard_error"]
+        return csv_of(columns, ((*table.attributes, *cell) for table in self.tables for cell in table.cells()))
 
 
 @refusing_numerical_failure(EstimateError)

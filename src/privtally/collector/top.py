@@ -6,14 +6,12 @@ they were chosen. They are those of the unbiased estimate, whatever method gives
 towards the others is not normal around where it is pulled.
 """
 
-import csv
-import io
 from statistics import NormalDist
 
 import msgspec
 import numpy as np
 
-from privtally.documents.estimate import AttributeEstimate, Estimate, Provenance
+from privtally.documents.estimate import AttributeEstimate, Estimate, Provenance, csv_of
 from privtally.errors import EstimateError
 from privtally.names import Method
 
@@ -47,14 +45,13 @@ class TopEstimate(msgspec.Struct, frozen=True):
 
     def to_csv(self) -> bytes:
         """The labels as CSV: one line for each."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         bounds = ["low_simultaneous_95", "high_simultaneous_95"]
-        writer.writerow(["attribute", "label", "frequency", "standard_error", *bounds])
-        for name, top in self.attributes.items():
-            rows = zip(top.labels, top.frequencies, top.standard_errors, top.low, top.high, strict=True)
-            writer.writerows([name, *row] for row in rows)
-        return text.getvalue().encode()
+        rows = (
+            (name, *row)
+            for name, top in self.attributes.items()
+            for row in zip(top.labels, top.frequencies, top.standard_errors, top.low, top.high, strict=True)
+        )
+        return csv_of(["attribute", "label", "frequency", "standard_error", *bounds], rows)
 
 
 def top(estimate: Estimate, unbiased: Estimate, most: int) -> TopEstimate:

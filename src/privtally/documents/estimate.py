@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from math import inf, isfinite, sqrt
 from statistics import fmean
 from typing import Any
@@ -17,6 +18,9 @@ from privtally.names import MechanismName, Method
 
 NORMAL_95 = 1.959963984540054
 """The normal distribution has 95 % within this many standard deviations."""
+
+_FORMULA = re.compile(r"(?![+-]?[0-9]+([.][0-9]+)?\Z)'*[=+\-@\t\r]")
+"""How a text begins that a spreadsheet would compute, and how such a text begins once it is marked; no number does."""
 
 
 class Frequencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -211,16 +215,22 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
     def to_csv(self) -> bytes:
         """The estimate's table as CSV."""
-        text = io.StringIO()
-        columns, rows = self.table()
-        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
-        return text.getvalue().encode()
+        return csv_of(*self.table())
 
 
 def _rows(found: Frequencies) -> Iterator[tuple[Any, ...]]:
     nothing = (None,) * len(found.labels)
     bounds = (nothing if bound is msgspec.UNSET else bound for bound in (found.low, found.high))
     return zip(found.labels, found.frequencies, found.standard_errors, *bounds, strict=True)
+
+
+def csv_of(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
+    """A table as CSV. A text that a spreadsheet would compute as a formula has an apostrophe in front."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in (columns, *rows):
+        writer.writerow(f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row)
+    return text.getvalue().encode()
 
 
 def load_estimate(data: bytes | str) -> Estimate:

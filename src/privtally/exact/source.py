@@ -1,11 +1,14 @@
 """Where randomness comes from, and exact draws from it. No float takes part."""
 
+import os
 import secrets
 from typing import Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
+
+from privtally.errors import SourceError
 
 Words = NDArray[np.uint64]
 
@@ -29,11 +32,16 @@ class SystemSource:
 
 
 class Stream:
-    """AES-256 in counter mode under one key: for many reports at once. A key is used for one stream only."""
+    """AES-256 in counter mode under one key: for many reports at once. A key is used for one stream only.
+
+    A stream gives words to the process that made it only: a fork would repeat them, and the difference of two reports
+    from the same words is the difference of the answers.
+    """
 
     _ZEROS = bytes(1 << 19)
 
     def __init__(self, key: bytes) -> None:
+        self._process = os.getpid()
         self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     @classmethod
@@ -42,6 +50,8 @@ class Stream:
         return cls(secrets.token_bytes(32))
 
     def words(self, count: int) -> Words:
+        if os.getpid() != self._process:
+            raise SourceError("a stream of randomness was made in another process; make a stream in each process")
         out = np.empty(count, dtype="<u8")
         room = out.data.cast("B")
         for start in range(0, len(room), len(self._ZEROS)):

@@ -10,13 +10,23 @@ from privtally.tables.faults import unlike_header
 from privtally.tables.paths import Packing
 
 MOST_LINE_BYTES = 1 << 24
-"""No line is longer; a file without line ends is refused instead of read to its end."""
+"""No line is longer."""
 
 
-def lines(path: Path, packing: Packing, most_bytes: int = MOST_LINE_BYTES) -> str:
-    """A query's source with the column `line`, none longer than `most_bytes`; the line of an empty line is null."""
+def lines(path: Path, packing: Packing, most_bytes: int = MOST_LINE_BYTES, *, tolerant: bool = False) -> str:
+    """A query's source with the column `line`, none longer than `most_bytes`; the line of an empty line is null.
+
+    A longer line makes the query fail, or is left out if it is `tolerant`.
+    """
     how = "columns = {'line': 'VARCHAR'}, header = false, quote = '', escape = '', delim = E'\\x01'"
-    return _source(path, packing, f"{how}, max_line_size = {most_bytes}")
+    return _source(path, packing, f"{how}, max_line_size = {most_bytes}, store_rejects = {tolerant}")
+
+
+def left_out(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many lines a tolerant query left out; ask once after each."""
+    ((many,),) = connection.execute("SELECT count(*) FROM reject_errors").fetchall()
+    connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
+    return int(many)
 
 
 def cells(path: Path, packing: Packing, width: int) -> str:

@@ -1,10 +1,9 @@
 """Reports in NDJSON and CSV, parsed by DuckDB into one table of ids, states and codes (see `tallying`)."""
 
 import csv
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -17,13 +16,16 @@ from privtally.tables import arrow, csv_engine, zstd
 from privtally.tables.database import text
 from privtally.tables.faults import quoted
 from privtally.tables.paths import Format, Packing, format_of, is_plain
-from privtally.tables.report_lines import canonical_copy, gzip_lines, plain_lines
+from privtally.tables.report_lines import Lines, canonical_copy, gzip_lines, plain_lines
 from privtally.tables.report_output import code_columns
 from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN
 from privtally.tables.temporary import temporary_room
 
 _UNUSUAL = 3
 """The state of a line that is none of ours as it stands, and may still hold a report."""
+
+_MOST_ROW_BYTES = 1 << 20
+"""No row of CSV is longer; the engine's own bound is twice that."""
 
 _HEAD = '{"format":"privtally.report/1","plan":"'
 _CODE = "(null|-1|0|[1-9][0-9]{0,9})"
@@ -44,12 +46,17 @@ class TextReports:
         connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed (id BLOB, state INTEGER, {columns})")
 
     def add_rows(self, path: Path) -> None:
-        """Parse a CSV file; its header says what stands where. A pipe can be read once only, and is copied first."""
-        with nullcontext(path) if is_plain(path) else _copied(path) as readable:
-            self._add_rows(path, readable)
-
-    def _add_rows(self, path: Path, readable: Path) -> None:
+        """Parse a CSV file; its header says what stands where. A pipe, and what the engine refuses, is copied first."""
         packing = _packing(path)
+        if is_plain(path) and self._add_rows(path, path, packing):
+            return
+        with _temporary() as copy:
+            self._copy_rows(path, packing, copy)
+            if not self._add_rows(path, Path(copy.name), "none"):
+                raise _unreadable(path, "CSV of reports")
+
+    def _add_rows(self, path: Path, readable: Path, packing: Packing) -> bool:
+        """Parse the rows that can be read under another name; False, and nothing is kept, if the engine cannot."""
         try:
             line = csv_engine.first_line(self._connection, readable, packing)
             if line is None:
@@ -59,7 +66,21 @@ class TextReports:
                 f"INSERT INTO parsed {self._select_rows(place)} FROM {csv_engine.cells(readable, packing, len(place))}"
             )
         except duckdb.Error:
-            raise _unreadable(path, "CSV of reports") from None
+            return False
+        return True
+
+    def _copy_rows(self, path: Path, packing: Packing, output: IO[bytes]) -> None:
+        """Write the lines of a CSV file; one that is too long becomes a row without an id, which is no report."""
+        lines = iter(self._lines(path, packing, _MOST_ROW_BYTES))
+        header = next(lines, b"")
+        if header is None:
+            raise _unreadable(path, "CSV of reports")
+        names = header.decode(errors="replace").removeprefix("\ufeff")
+        row = [self._plan.digest if name == "plan" else "" for name in self._header(path, names)] if names else []
+        with temporary_room():
+            output.write(header)
+            output.writelines(f"{','.join(row)}\n".encode() if line is None else line for line in lines)
+            output.flush()
 
     def add_lines(self, path: Path) -> None:
         """Parse the lines that are written as we write them; if there are others, all are first written again so."""
@@ -67,7 +88,7 @@ class TextReports:
         many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
         if many is None:
             with _temporary() as copy:
-                canonical_copy(self._lines(path, packing), copy)
+                canonical_copy(self._lines(path, packing, csv_engine.MOST_LINE_BYTES), copy)
                 many = self._parse(Path(copy.name), "none", INVALID)
         if many is None:
             raise DocumentError(f"{path} cannot be parsed; is there room for temporary files (TMPDIR)?")
@@ -91,21 +112,23 @@ class TextReports:
         connection.commit()
         return int(many)
 
-    def _lines(self, path: Path, packing: Packing) -> Iterable[bytes]:
+    def _lines(self, path: Path, packing: Packing, most: int) -> Lines:
         match packing:
             case "none":
-                return plain_lines(path)
+                return plain_lines(path, most)
             case "gzip":
-                return gzip_lines(path)
+                return gzip_lines(path, most)
             case "zstd":
-                return self._engine_lines(path)
+                return self._engine_lines(path, most)
 
-    def _engine_lines(self, path: Path) -> Iterator[bytes]:
+    def _engine_lines(self, path: Path, most: int) -> Iterator[bytes | None]:
         try:
-            for batch in arrow.batches(self._connection.sql(f"FROM {csv_engine.lines(path, 'zstd')}")):
-                yield from ((line or "").encode() for line in arrow.texts(batch[0]))
+            for batch in arrow.batches(self._connection.sql(f"FROM {csv_engine.lines(path, 'zstd', tolerant=True)}")):
+                for line in arrow.texts(batch[0]):
+                    yield f"{line or ''}\n".encode() if len(line or "") < most else None
+            yield from [None] * csv_engine.left_out(self._connection)
         except duckdb.Error:
-            raise _unreadable(path, "lines of JSON compressed by zstd") from None
+            raise _unreadable(path, "lines of at most 256 MiB compressed by zstd") from None
 
     def _header(self, path: Path, line: str) -> list[str]:
         needed = ["plan", "id", *self._codes]
@@ -162,19 +185,6 @@ def _temporary() -> Iterator[IO[bytes]]:
         file = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
     with file:
         yield file
-
-
-@contextmanager
-def _copied(path: Path) -> Iterator[Path]:
-    """A temporary copy of a file of reports."""
-    with _temporary() as copy:
-        try:
-            with path.open("rb") as file:
-                shutil.copyfileobj(file, copy)
-        except OSError as fault:
-            raise DocumentError(f"cannot read {path}: {fault.strerror}") from None
-        copy.flush()
-        yield Path(copy.name)
 
 
 def _unreadable(path: Path, kind: str) -> DocumentError:

@@ -164,6 +164,21 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
     assert service.site.counters(campaign) == [1]
 
 
+@pytest.mark.parametrize("name", ["__proto__", "constructor"])
+def test_a_question_may_have_any_name(service: Running, name: str) -> None:
+    attributes = [{"name": name, "labels": LIKE, "optional": True}]
+    campaign = service.survey(schema={"attributes": attributes}, mechanism="spl", epsilon=32.0)
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        person.choose(1)
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+        assert page.locator("#answered dt").all_inner_texts() == [name]
+        assert page.locator("#answered dd").all_inner_texts() == [LIKE[1]]
+        # With a budget of 32 the answer is kept but for a chance of 10^-13.
+        assert json.loads(person.posted[0])["codes"] == [1]
+
+
 def test_merged_answers_are_chosen_as_they_are_and_sent_as_classes(service: Running) -> None:
     attributes = [
         {"name": "sleep", "merged": [["well"], ["so-so", "badly"]]},

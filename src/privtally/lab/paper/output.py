@@ -1,13 +1,12 @@
 """What `privtally reproduce` leaves behind: pictures, CSV files and results.json, each written whole."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
+from privtally.documents.estimate import csv_of
 from privtally.files import write_bytes
 from privtally.lab.paper.others import Other
 from privtally.lab.paper.panels import X_LABELS, Conventions, Panel, figure_name, panels
@@ -45,9 +44,7 @@ def _shown(panel: Panel, results: Sequence[Result]) -> ErrorPanel:
 
 def write_other(name: str, other: Other, directory: Path) -> None:
     """A CSV file, and a picture if there is one."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([other.header, *other.rows])
-    write_bytes(directory / f"{name}.csv", text.getvalue().encode())
+    write_bytes(directory / f"{name}.csv", csv_of(other.header, other.rows))
     if other.figure is not None:
         path = directory / f"{name}.png"
         write_bytes(path, picture.render(other.figure, path))

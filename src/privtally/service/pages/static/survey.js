@@ -90,7 +90,7 @@ function fits(attribute, answer) {
 
 /** All answers by name; null if some are missing or wrong, which the cards then say. */
 function answersOfAll(plan) {
-	const answers = {};
+	const answers = Object.create(null); // a question may be named __proto__
 	const wrong = cards.filter((card, place) => {
 		const attribute = plan.schema.attributes[place];
 		const answer = (answers[attribute.name] = answerOf(card, attribute));
