@@ -93,11 +93,13 @@ def _with_token(survey: Survey, plan: Plan, report: StoredReport, token: str | N
 async def _lines(request: Request[Any, Any, Any]) -> list[bytes]:
     """The reports of a request, each as its bytes."""
     kind, body = await read_body(request, ONE, MANY)
-    lines = [body] if kind == ONE else [line for line in body.splitlines() if line.strip()]
-    if len(lines) > MOST_REPORTS:
-        detail = f"Send at most {MOST_REPORTS:,} reports at a time."
+    if kind == ONE:
+        return [body]
+    lines = body.split(b"\n", MOST_REPORTS)
+    if len(lines) > MOST_REPORTS and lines.pop().strip():
+        detail = f"Send at most {MOST_REPORTS:,} lines at a time, a report in each."
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many-reports", detail)
-    return lines
+    return [line for line in lines if line.strip()]
 
 
 def _loaded(line: bytes) -> Report | None:
