@@ -1,6 +1,7 @@
 """An estimate as panels, one a question, in the survey's order."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -8,8 +9,11 @@ import msgspec
 
 from privtally.collector.estimate.drift import about_changes
 from privtally.documents.estimate import Estimate, Frequencies, Located
+from privtally.errors import EstimateError
 from privtally.schema import NO_ANSWER
+from privtally.service.collector import Estimates, Finished
 from privtally.service.pages.trends import Trend, trends_of
+from privtally.store.surveys import Survey
 
 MOST_ROWS = 24
 """Of a question with more answers, the most frequent ones are shown."""
@@ -83,6 +87,19 @@ class Found:
         more = self.reports * ((points / smaller) ** 2 - 1)
         step = 10 ** max(len(str(int(more))) - 2, 0)
         return smaller, ceil(more / step) * step
+
+
+async def found_so_far(estimates: Estimates, survey: Survey, get: Callable[..., Awaitable[Finished]]) -> Found | None:
+    """What is known within a moment; None if too few have answered or the first estimate is not finished."""
+    by_round = survey.plans[-1].round > 1
+    finished: Finished | None
+    try:
+        finished = await asyncio.wait_for(get(survey, "pooled", by_round=by_round), estimates.patience)
+    except EstimateError:
+        return None
+    except TimeoutError:
+        finished = estimates.last(survey, "pooled", by_round=by_round)
+    return None if finished is None else await finished.form(panels_of)
 
 
 def panels_of(estimate: Estimate) -> Found:

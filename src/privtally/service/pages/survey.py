@@ -15,6 +15,7 @@ from privtally.schema import Attribute
 from privtally.service import operations
 from privtally.service.collector import TheCollector
 from privtally.service.pages.answers import names_of_answers
+from privtally.service.pages.panels import found_so_far
 from privtally.service.pages.promise import Promise, promise_of
 from privtally.service.pages.rendering import page, words_of
 from privtally.service.pages.setup import AnyRequest, TheSetup
@@ -89,15 +90,13 @@ async def survey_page(
 
 
 @get("/s/{campaign:str}/totals")
-async def totals_page(
-    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
-) -> Response[str]:
+async def totals_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
     """The estimated totals, for everybody, if the operator publishes them."""
     survey = await collector.survey(campaign)
     if not survey.options.published:
         raise UnknownCampaignError("the totals of this survey are not public")
     people = sum(await operations.totals(collector.store, survey))
-    found = await setup.estimates.so_far(collector, survey)
+    found = await found_so_far(collector.estimates, survey, collector.estimates.recent)
     named = names_of_answers(survey.plans[0].schema, words_of(request))
     return page(request, "totals.html", survey=survey, people=people, found=found, named=named)
 
