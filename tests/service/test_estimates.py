@@ -19,7 +19,7 @@ from privtally.schema import Schema
 from privtally.service import operations
 from privtally.service.collector import PAUSE, PAUSES, Estimates, Finished
 from privtally.service.operations import NewCampaign
-from privtally.service.pages.panels import found_so_far
+from privtally.service.pages.panels import estimate_so_far
 from privtally.store import open_store
 from privtally.store.accept import Arrival, accept
 from privtally.store.packing import pack
@@ -194,16 +194,16 @@ def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) 
         survey, estimates = await bench.survey(), bench.estimates
         bench.estimator.may_finish.clear()
         for get in (estimates.current, estimates.recent):
-            assert await found_so_far(estimates, survey, get) is None
+            assert await estimate_so_far(estimates, survey, get) is None
         bench.estimator.may_finish.set()
         assert reports(await estimates.current(survey, "pooled")) == 20
         bench.estimator.may_finish.clear()
         await bench.answer(survey, 10, seed=2)
         bench.estimator.now += 2 * PAUSE
         for get in (estimates.current, estimates.recent):
-            found = await found_so_far(estimates, survey, get)
+            found = await estimate_so_far(estimates, survey, get)
             assert found is not None
-            assert found.reports == 20
+            assert reports(found) == 20
         assert reports(await estimates.recent(survey, "pooled")) == 20
         bench.estimator.may_finish.set()
         assert reports(await estimates.current(survey, "pooled")) == 30
@@ -231,7 +231,7 @@ def test_a_defect_that_nobody_waits_for_is_logged_without_its_message(
         survey = await bench.survey()
         bench.estimator.may_finish.clear()
         bench.estimator.fault = "secret"
-        assert await found_so_far(bench.estimates, survey, bench.estimates.recent) is None
+        assert await estimate_so_far(bench.estimates, survey, bench.estimates.recent) is None
         bench.estimator.may_finish.set()
         while asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.sleep(0)

@@ -41,13 +41,13 @@ class Finished:
 
     def __init__(self, estimate: Estimate) -> None:
         self.estimate = estimate
-        self._forms: dict[Callable[[Estimate], Any], asyncio.Future[Any]] = {}
+        self._forms: dict[str, asyncio.Future[Any]] = {}
 
-    async def form(self, make: Callable[[Estimate], T]) -> T:
-        """What a function makes of the estimate."""
-        if make not in self._forms:
-            self._forms[make] = asyncio.ensure_future(asyncio.to_thread(make, self.estimate))
-        made: T = await asyncio.shield(self._forms[make])
+    async def form(self, name: str, make: Callable[[Estimate], T]) -> T:
+        """The form of a name, and how it is made of the estimate."""
+        if name not in self._forms:
+            self._forms[name] = asyncio.ensure_future(asyncio.to_thread(make, self.estimate))
+        made: T = await asyncio.shield(self._forms[name])
         return made
 
 

@@ -49,7 +49,7 @@ def export(collector: Collector, survey: Survey, kind: Format, method: Method, *
 
 
 async def _estimates(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:
-    yield await (await collector.estimates.current(survey, method)).form(Estimate.to_csv)
+    yield await (await collector.estimates.current(survey, method)).form("csv", Estimate.to_csv)
 
 
 async def _documents(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:

@@ -39,7 +39,7 @@ async def estimates(
         await check_admin(request, collector)
     known = collector.estimates
     get_estimate = known.current if await is_from_admin(request, collector) else known.recent
-    content = await (await get_estimate(survey, method, by_round=by_round)).form(Estimate.dump)
+    content = await (await get_estimate(survey, method, by_round=by_round)).form("json", Estimate.dump)
     return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 

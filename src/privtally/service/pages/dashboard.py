@@ -19,7 +19,7 @@ from privtally.service import operations
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.pages.answers import names_of_answers
 from privtally.service.pages.learned import likenesses
-from privtally.service.pages.panels import found_so_far
+from privtally.service.pages.panels import estimate_so_far, panels_of
 from privtally.service.pages.rendering import page, words_of
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest, TheSetup
@@ -157,8 +157,9 @@ def _says_nothing(table: PairEstimate) -> bool:
 
 
 async def _values(collector: Collector, survey: Survey, words: Words) -> dict[str, Any]:
-    estimates = collector.estimates
-    now, found = await standing(collector, survey), await found_so_far(estimates, survey, estimates.current)
+    now = await standing(collector, survey)
+    finished = await estimate_so_far(collector.estimates, survey, collector.estimates.current)
+    found = None if finished is None else await finished.form("panels", panels_of)
     return {
         "survey": survey,
         "named": names_of_answers(survey.plans[0].schema, words),

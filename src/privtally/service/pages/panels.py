@@ -89,17 +89,17 @@ class Found:
         return smaller, ceil(more / step) * step
 
 
-async def found_so_far(estimates: Estimates, survey: Survey, get: Callable[..., Awaitable[Finished]]) -> Found | None:
+async def estimate_so_far(
+    estimates: Estimates, survey: Survey, get: Callable[..., Awaitable[Finished]]
+) -> Finished | None:
     """What is known within a moment; None if too few have answered or the first estimate is not finished."""
     by_round = survey.plans[-1].round > 1
-    finished: Finished | None
     try:
-        finished = await asyncio.wait_for(get(survey, "pooled", by_round=by_round), estimates.patience)
+        return await asyncio.wait_for(get(survey, "pooled", by_round=by_round), estimates.patience)
     except EstimateError:
         return None
     except TimeoutError:
-        finished = estimates.last(survey, "pooled", by_round=by_round)
-    return None if finished is None else await finished.form(panels_of)
+        return estimates.last(survey, "pooled", by_round=by_round)
 
 
 def panels_of(estimate: Estimate) -> Found:
