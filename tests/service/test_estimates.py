@@ -17,7 +17,7 @@ from privtally.documents.estimate import Estimate
 from privtally.errors import EstimateError
 from privtally.schema import Schema
 from privtally.service import operations
-from privtally.service.collector import PAUSE, PAUSES, Estimates, Finished
+from privtally.service.collector import MOST_KEPT, PAUSE, PAUSES, Estimates, Finished
 from privtally.service.operations import NewCampaign
 from privtally.service.pages.panels import estimate_so_far
 from privtally.store import open_store
@@ -210,6 +210,23 @@ def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) 
         assert bench.estimator.times == 2
 
     run(tmp_path, work, patience=0.01)
+
+
+def test_of_many_estimates_the_first_are_forgotten_but_none_that_was_just_asked_for(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        surveys = [await bench.survey(people=4) for _ in range(MOST_KEPT + 2)]
+        for survey in surveys:
+            await bench.estimates.recent(survey, "unbiased")
+        assert [own for own in surveys if bench.estimates.last(own, "unbiased") is None] == []  # all in their pause
+        bench.estimator.now += 2 * PAUSE
+        await bench.answer(surveys[0], 4, seed=2)
+        times = bench.estimator.times
+        for _ in range(2):
+            assert reports(await bench.estimates.recent(surveys[0], "unbiased")) == 8
+        assert bench.estimator.times == times + 1
+        assert [own for own in surveys if bench.estimates.last(own, "unbiased") is None] == surveys[1:3]
+
+    run(tmp_path, work)
 
 
 def test_the_first_reports_are_estimated_at_once(tmp_path: Path) -> None:

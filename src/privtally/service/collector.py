@@ -129,10 +129,10 @@ class Estimates:
         return self._kept.setdefault((survey.id, method, by_round), _Kept(method, by_round))
 
     def _begin(self, own: _Kept, survey: Survey) -> asyncio.Task[None]:
+        task = own.task = asyncio.create_task(self._compute(own, survey))
+        task.add_done_callback(_log_defect)
         self._drop_old()
-        own.task = asyncio.create_task(self._compute(own, survey))
-        own.task.add_done_callback(_log_defect)
-        return own.task
+        return task
 
     def _drop_old(self) -> None:
         """Forget the first of too many estimates, but none that may not be computed again now."""
