@@ -97,6 +97,7 @@ bench: $(READY)
 reliability: $(READY)
 	PRIVTALLY_RELIABILITY=1 $(BIN)/pytest -q -rP tests/store tests/service
 	$(BIN)/python -m benchmarks.service
+	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.soak postgresql

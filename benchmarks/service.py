@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import PIPE, Popen
 
@@ -87,9 +87,9 @@ async def measured(port: int, campaign: str, reports: Sequence[Report], batch: i
     return Rate(len(took) * batch / (time.perf_counter() - begin), float(np.quantile(took, 0.99)))
 
 
-def started(words: Sequence[str]) -> tuple[Popen[bytes], int, str]:
+def started(words: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[Popen[bytes], int, str]:
     """A process that says in JSON where it listens; its port, and its administrator's token."""
-    process = Popen(words, stdout=PIPE)
+    process = Popen(words, stdout=PIPE, env=environment)
     assert process.stdout is not None
     lines = process.stdout.readline()
     while not lines.rstrip().endswith(b"}"):
@@ -98,9 +98,10 @@ def started(words: Sequence[str]) -> tuple[Popen[bytes], int, str]:
     return process, int(said["url"].rsplit(":", 1)[1]), said.get("admin_token", "")
 
 
-def new_campaign(port: int, token: str, schema: Schema, mechanism: str = "smp") -> bytes:
+def new_campaign(port: int, token: str, schema: Schema, mechanism: str = "smp", *, published: bool = False) -> bytes:
     """Create a campaign; its first plan's document."""
-    body = msgspec.json.encode({"title": "Load", "schema": schema, "epsilon": 1.0, "mechanism": mechanism})
+    new = {"title": "Load", "schema": schema, "epsilon": 1.0, "mechanism": mechanism}
+    body = msgspec.json.encode({**new, "options": {"published": published}})
     head = f"POST /v1/campaigns HTTP/1.0\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
     answer = msgspec.json.decode(exchange(port, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body))
     return exchange(port, f"GET /v1/campaigns/{answer['id']}/plan HTTP/1.0\r\n\r\n".encode())

@@ -110,6 +110,21 @@ def test_nothing_about_who_asks_is_passed_on(tmp_path: Path) -> None:
         assert "127.0.0.1" not in str(headers)
 
 
+def test_one_address_may_ask_so_often_and_a_school_may_answer(tmp_path: Path) -> None:
+    slow = (("rate=50r/s", "rate=1r/m"), ("rate=1r/s", "rate=1r/m"), ("rate=2r/s", "rate=1r/m"))
+    with (
+        listening() as (address, seen),
+        running(tmp_path / "nginx", address, *slow) as proxy,
+        client_of(proxy) as client,
+    ):
+        for path, most in (("/login", 10), ("/s/x/totals", 100), ("/v1/campaigns/x/estimates", 0), ("/s/x", 300)):
+            statuses = [client.get(path).status_code for _ in range(most + 2)]
+            passed = most + 2 if path == "/s/x" else most and most + 1
+            assert statuses == passed * [204] + (most + 2 - passed) * [503], path
+        assert len(seen) == 11 + 101 + 302
+        assert b"127.0.0.1" not in proxy.logged
+
+
 def test_who_says_only_half_is_dropped_and_the_service_never_hears_of_it(tmp_path: Path) -> None:
     hurry = (("client_header_timeout 10s", "client_header_timeout 50ms"), ("body_timeout 10s", "body_timeout 50ms"))
     halves = b"GET / HTTP/1.1\r\nHost: local", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhal"

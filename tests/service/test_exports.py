@@ -14,6 +14,7 @@ from privtally.documents.counts import load_counts
 from privtally.documents.plan import load_plan
 from privtally.documents.report import load_report
 from privtally.errors import EstimateError
+from privtally.service.collector import Estimates
 from privtally.tables.report_files import tally_files
 from tests.service.site import Site, contradictory, reports_to, schema_document
 
@@ -86,14 +87,14 @@ def test_made_up_reports_that_break_the_estimator_leave_counts_and_reports(site:
 def test_an_estimator_that_fails_keeps_nobody_from_the_counts(
     site: Site,
     campaign: str,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     estimator: Any,
     status: int,
     name: str,
     why: str,
 ) -> None:
-    monkeypatch.setattr("privtally.service.collector.estimate", estimator)
+    collector = site.client.app.state.collector
+    collector.estimates = Estimates(collector.store, estimator)
     plan = site.plan(campaign)
     site.send(campaign, *reports_to(plan, 30))
     assert site.ok(site.client.get(f"/v1/campaigns/{campaign}/estimates", headers=site.admin), status) == name

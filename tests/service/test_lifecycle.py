@@ -7,6 +7,7 @@ import pytest
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import tally
 from privtally.documents.estimate import load_estimate
+from privtally.exact import wire
 from tests.service.site import Site, receipt, reports_to, schema_document
 
 
@@ -28,9 +29,27 @@ def test_two_phases_give_the_estimate_of_their_counts(site: Site, campaign: str)
     assert [plan["digest"] for plan in listed] == [first.digest, second.digest]
 
 
-def test_a_plan_that_is_known_is_not_sent_again(site: Site, campaign: str) -> None:
-    answer = site.client.get(f"/v1/campaigns/{campaign}/plan", headers={"If-None-Match": f'"{campaign}"'})
+@pytest.mark.parametrize("name", ["plan", "plans"])
+def test_a_plan_that_is_known_is_not_sent_again(site: Site, campaign: str, name: str) -> None:
+    answer = site.client.get(f"/v1/campaigns/{campaign}/{name}", headers={"If-None-Match": f'"{campaign}"'})
     assert (answer.status_code, answer.content) == (304, b"")
+
+
+def test_documents_of_plans_are_laid_out_once(site: Site, campaign: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out: list[object] = []
+    canonical = wire.canonical
+    before = [site.client.get(f"/v1/campaigns/{campaign}/{name}").content for name in ("plan", "plans")]
+
+    def noting(value: object) -> bytes:
+        laid_out.append(value)
+        return canonical(value)
+
+    monkeypatch.setattr(wire, "canonical", noting)
+    after = [site.client.get(f"/v1/campaigns/{campaign}/{name}").content for name in ("plan", "plans")]
+    assert after == before
+    assert laid_out == []
+    site.create()
+    assert laid_out  # the control
 
 
 def test_advancing_again_gives_the_same_plan(site: Site, campaign: str) -> None:

@@ -87,6 +87,16 @@ def test_bodies_of_other_kinds_and_sizes_are_refused(site: Site, campaign: str) 
     assert site.counters(campaign) == [0]
 
 
+def test_a_report_is_not_read_beyond_its_length_nor_a_batch_beyond_its_lines(site: Site, campaign: str) -> None:
+    (report,) = reports_to(site.plan(campaign), 1)
+    line = report.dump()
+    for kind in (JSON, NDJSON):
+        assert site.post(campaign, line + b" " * 2_000, kind) == receipt(refused=[(0, "invalid_report")])
+    assert site.post(campaign, b"\n" * 1_000 + line, NDJSON, 413) == "too-many-reports"
+    assert site.counters(campaign) == [0]
+    assert site.post(campaign, line + b" " * 500 + b"\n" * (1 << 20), NDJSON) == receipt(accepted=1)
+
+
 def test_a_store_that_cannot_take_reports_asks_to_come_back(
     site: Site, campaign: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

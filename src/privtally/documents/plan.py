@@ -119,6 +119,10 @@ class Plan(
 
     def dump(self) -> bytes:
         """The plan as a document: its content and its digest."""
+        return self._document
+
+    @cached_property
+    def _document(self) -> bytes:
         return wire.canonical({**msgspec.to_builtins(self), "digest": self.digest}) + b"\n"
 
     def next(self, parts: tuple[PartPlan, ...], learned: Learned, groups: Groups | None = None) -> "Plan":

@@ -17,11 +17,16 @@ async def require_admin(connection: ASGIConnection[Any, Any, Any, Any], _: Any) 
 
 async def check_admin(connection: ASGIConnection[Any, Any, Any, Any], collector: Collector) -> None:
     """The same for a route that is open in some cases."""
-    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not await is_admin(collector.store, token.strip()):
+    if not await is_from_admin(connection, collector):
         raise ProblemError(
             HTTPStatus.UNAUTHORIZED,
             "not-admin",
             "This needs the administrator's token, which the service showed when it first started.",
             {"WWW-Authenticate": "Bearer"},
         )
+
+
+async def is_from_admin(connection: ASGIConnection[Any, Any, Any, Any], collector: Collector) -> bool:
+    """Whether a request has the administrator's bearer token."""
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and await is_admin(collector.store, token.strip())

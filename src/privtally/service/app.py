@@ -11,7 +11,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 
 from privtally.service import campaigns, health, results
 from privtally.service.advice import Advise
-from privtally.service.collector import Collector
+from privtally.service.collector import Collector, Estimates
 from privtally.service.describing import COMPONENTS
 from privtally.service.methods import name_all_methods
 from privtally.service.operations import rewrite_if_due
@@ -45,9 +45,9 @@ ROUTES = [
 ]
 
 
-def create_app(store: Store, advise: Advise | None = None) -> Litestar:
+def create_app(store: Store, advise: Advise | None = None, estimates: Estimates | None = None) -> Litestar:
     """The service over a store, which the caller closes; without advice nobody can leave the mechanism to it."""
-    collector = Collector(store, advise)
+    collector = Collector(store, advise, estimates)
 
     @asynccontextmanager
     async def taking_reports(app: Litestar) -> AsyncIterator[None]:

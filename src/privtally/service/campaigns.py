@@ -1,5 +1,6 @@
 """/v1/campaigns: what an administrator does, and the plans that everybody may see."""
 
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -88,7 +89,7 @@ async def advance(campaign: FromPath[str], request: Request[Any, Any, Any], coll
     """End the phase of the plan that the body names, learn, and open the next; gives the plan that follows."""
     wanted = await _body(request, Advance)
     plan = await operations.advance(collector.store, campaign, wanted.plan)
-    return _document(plan.dump(), plan.digest)
+    return _document(plan.dump, plan.digest)
 
 
 @post(
@@ -104,7 +105,7 @@ async def refresh(campaign: FromPath[str], request: Request[Any, Any, Any], coll
     """End the phase of the plan that the body names and ask anew, as the first plan did; opens a closed campaign."""
     wanted = await _body(request, Advance)
     plan = await operations.refresh(collector.store, campaign, wanted.plan)
-    return _document(plan.dump(), plan.digest)
+    return _document(plan.dump, plan.digest)
 
 
 @post(
@@ -161,7 +162,7 @@ async def plan(
     if survey.campaign.state is State.CLOSED:
         raise ProblemError(HTTPStatus.CONFLICT, "campaign-closed", "This campaign takes no more answers.")
     published = await _plan_for(collector, survey, token) if survey.options.tokens else survey.plans[-1]
-    return _document(published.dump(), published.digest, known)
+    return _document(published.dump, published.digest, known)
 
 
 async def _plan_for(collector: Collector, survey: Survey, token: str | None) -> Plan:
@@ -180,21 +181,29 @@ async def _plan_for(collector: Collector, survey: Survey, token: str | None) -> 
 
 @get(
     "/v1/campaigns/{campaign:str}/plans",
-    responses=documents("All plans, the first one first.") | refusals(404),
+    responses=documents("All plans, the first one first.") | {304: NOT_CHANGED} | refusals(404),
     summary="Every plan that was ever published",
 )
-async def plans(campaign: FromPath[str], collector: TheCollector) -> Response[bytes]:
+async def plans(
+    campaign: FromPath[str],
+    collector: TheCollector,
+    known: Annotated[str | None, HeaderParameter(name="if-none-match")] = None,
+) -> Response[bytes]:
     """All plans of the campaign, the first one first, so that anybody can compare."""
-    survey = await collector.survey(campaign)
-    return _document(b"[" + b",".join(own.dump().rstrip() for own in survey.plans) + b"]", survey.plans[-1].digest)
+    every_plan = (await collector.survey(campaign)).plans
+
+    def listed() -> bytes:
+        return b"[" + b",".join(own.dump().rstrip() for own in every_plan) + b"]"
+
+    return _document(listed, every_plan[-1].digest, known)
 
 
-def _document(content: bytes, digest: str, known: str | None = None) -> Response[bytes]:
-    """A JSON document with its digest as entity tag."""
+def _document(content: Callable[[], bytes], digest: str, known: str | None = None) -> Response[bytes]:
+    """A JSON document with its digest as entity tag, or the word that it is known."""
     headers = {**_TO_READ, "ETag": f'"{digest}"'}
     if known is not None and digest in known:
         return Response(b"", status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return Response(content, status_code=HTTPStatus.OK, media_type="application/json", headers=headers)
+    return Response(content(), status_code=HTTPStatus.OK, media_type="application/json", headers=headers)
 
 
 async def _body(request: Request[Any, Any, Any], kind: type[Any]) -> Any:

@@ -108,7 +108,7 @@ class GivesExport(Operation):
         given.content = {kind: whole if kind == ONE else text for kind in MEDIA_TYPES.values()}
 
 
-NOT_CHANGED = ResponseSpec(None, description="The plan is the one that is known.")
+NOT_CHANGED = ResponseSpec(None, description="The last plan is the one that is known.")
 
 
 def refusals(*statuses: int) -> dict[int, ResponseSpec]:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import EstimateError
@@ -48,13 +49,13 @@ def export(collector: Collector, survey: Survey, kind: Format, method: Method, *
 
 
 async def _estimates(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:
-    yield (await collector.estimate(survey, method)).to_csv()
+    yield await (await collector.estimates.current(survey, method)).form("csv", Estimate.to_csv)
 
 
 async def _documents(collector: Collector, survey: Survey, method: Method) -> AsyncIterator[bytes]:
     history = await operations.history(collector.store, survey)
     try:
-        estimate = (await collector.estimate_from(history, method)).dump()
+        estimate = (await collector.estimates.of(history, method)).dump()
     except EstimateError as refusal:
         estimate = b'null,"no_estimate":' + msgspec.json.encode(str(refusal))
     title = msgspec.json.encode(survey.title)

@@ -22,6 +22,8 @@ from privtally.store.session import StoredReport
 from privtally.store.surveys import Survey
 
 MOST_REPORTS = 1_000
+LONGEST, LONGEST_CODE = 1_024, 16
+"""How many bytes a report has at most, white space included, and how many more for each code: more are not read."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -49,7 +51,9 @@ class Receipt(msgspec.Struct, frozen=True):
 async def receive(campaign: FromPath[str], request: Request[Any, Any, Any], collector: TheCollector) -> Receipt:
     """Store a report (JSON), or up to 1,000 (NDJSON). The answer comes once they are on disk."""
     lines = await _lines(request)
-    loaded = [_loaded(line) for line in lines]
+    survey, _ = await collector.survey_with(campaign, set())
+    longest = LONGEST + LONGEST_CODE * len(survey.plans[0].schema.attributes)
+    loaded = [_loaded(line) if len(line) <= longest else None for line in lines]
     survey, plans = await collector.survey_with(campaign, {report.plan for report in loaded if report is not None})
     token = request.headers.get(TOKEN_HEADER) if len(lines) == 1 else None
     outcomes: list[Outcome] = ["invalid_report"] * len(lines)
@@ -93,11 +97,13 @@ def _with_token(survey: Survey, plan: Plan, report: StoredReport, token: str | N
 async def _lines(request: Request[Any, Any, Any]) -> list[bytes]:
     """The reports of a request, each as its bytes."""
     kind, body = await read_body(request, ONE, MANY)
-    lines = [body] if kind == ONE else [line for line in body.splitlines() if line.strip()]
-    if len(lines) > MOST_REPORTS:
-        detail = f"Send at most {MOST_REPORTS:,} reports at a time."
+    if kind == ONE:
+        return [body]
+    lines = body.split(b"\n", MOST_REPORTS)
+    if len(lines) > MOST_REPORTS and lines.pop().strip():
+        detail = f"Send at most {MOST_REPORTS:,} lines at a time, a report in each."
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many-reports", detail)
-    return lines
+    return [line for line in lines if line.strip()]
 
 
 def _loaded(line: bytes) -> Report | None:

@@ -6,9 +6,10 @@ from litestar import Request, Response, get
 from litestar.params import FromPath, FromQuery
 from litestar.response import Stream
 
+from privtally.documents.estimate import Estimate
 from privtally.names import Method
 from privtally.service import exports, operations
-from privtally.service.admin import check_admin, require_admin
+from privtally.service.admin import check_admin, is_from_admin, require_admin
 from privtally.service.collector import TheCollector
 from privtally.service.describing import ADMIN, EVERYBODY_OR_ADMIN, GivesExport, document, refusals
 from privtally.service.views import PhaseView, view
@@ -30,13 +31,16 @@ async def estimates(
 ) -> Response[bytes]:
     """Frequencies with their intervals from all reports so far; open to everybody if the campaign publishes them.
 
-    With several rounds they are those of the last one that somebody has answered; `by_round` adds every round's.
+    With several rounds they are those of the last one that somebody has answered; `by_round` adds every round's. The
+    administrator's are from all reports, everybody else's were finished last: they are computed every few seconds.
     """
-    survey = await operations.find(collector.store, campaign)
+    survey = await collector.survey(campaign)
     if not survey.options.published:
         await check_admin(request, collector)
-    found = await collector.estimate(survey, method, by_round=by_round)
-    return Response(found.dump(), media_type="application/json", headers={"Cache-Control": "no-cache"})
+    known = collector.estimates
+    get_estimate = known.current if await is_from_admin(request, collector) else known.recent
+    content = await (await get_estimate(survey, method, by_round=by_round)).form("json", Estimate.dump)
+    return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
 @get(
@@ -71,6 +75,6 @@ async def export(
     """Estimates (csv), estimates, counts and plans (json), or private reports (ndjson, parquet)."""
     survey = await operations.find(collector.store, campaign)
     if format == "csv":
-        await collector.estimate(survey, method)  # a refusal comes before the first byte
+        await collector.estimates.current(survey, method)  # a refusal comes before the first byte
     content = exports.export(collector, survey, format, method, ids=ids)
     return Stream(content, media_type=exports.MEDIA_TYPES[format])

@@ -19,7 +19,6 @@ from privtally.store.tallies import fold, reports_of
 _SELECT = "SELECT number, title, options, closed FROM campaigns"
 _BATCH = 10_000
 """How many rows a statement inserts: PostgreSQL's client gives each statement a limited time."""
-_load_plan = lru_cache(maxsize=256)(load_plan)
 
 
 @dataclass(frozen=True)
@@ -223,12 +222,28 @@ async def has_its_reports(session: Session, survey: Survey) -> bool:
 async def _surveys(session: Session, sql: str, *parameters: str) -> list[Survey]:
     surveys = []
     for number, title, options, closed in await session.fetch(sql, *parameters):
-        plans = await session.fetch("SELECT number, document FROM plans WHERE campaign = $1 ORDER BY phase", number)
+        rows = await session.fetch("SELECT number, digest FROM plans WHERE campaign = $1 ORDER BY phase", number)
         state = State.CLOSED if closed else State.OPEN
-        campaign = Campaign(tuple(_load_plan(document) for _, document in plans), state)
+        campaign = Campaign(tuple([await _plan(session, own, digest) for own, digest in rows]), state)
         decoded = msgspec.json.decode(options, type=Options)
-        surveys.append(Survey(number, title, decoded, campaign, tuple(own for own, _ in plans)))
+        surveys.append(Survey(number, title, decoded, campaign, tuple(own for own, _ in rows)))
     return surveys
+
+
+async def _plan(session: Session, number: int, digest: str) -> Plan:
+    """A plan, which never changes: its document is read, and laid out to be sent, once."""
+    kept = _kept_plan(digest)
+    if not kept:
+        ((document,),) = await session.fetch("SELECT document FROM plans WHERE number = $1", number)
+        plan = load_plan(document)
+        plan.dump()
+        kept.append(plan)
+    return kept[0]
+
+
+@lru_cache(maxsize=256)
+def _kept_plan(digest: str) -> list[Plan]:  # noqa: ARG001  # the key
+    return []
 
 
 async def _insert_plan(session: Session, campaign: int, plan: Plan) -> int:

@@ -101,6 +101,33 @@ def test_names_of_files_hold_nothing_of_a_title(admin: Visitor) -> None:
     assert admin.submit("/new", **{**FORM, "title": "a\r\nX-Planted: 1"}).status_code == 400
 
 
+FORMS = ("/login", "/new", "/new/advice", "/c/x/advance", "/c/x/refresh", "/c/x/forget", "/c/x/delete")
+
+
+@pytest.mark.parametrize("path", FORMS)
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        ("application/x-www-form-urlencoded", b"&a" * 1_001, 413),
+        ("application/x-www-form-urlencoded", b"a=" + b"a" * (1 << 20), 413),
+        ("multipart/form-data; boundary=b", b"--b\r\nContent-Disposition: form-data\r\n\r\n1\r\n--b--\r\n", 415),
+    ],
+    ids=["fields", "bytes", "kind"],
+)
+def test_forms_that_no_page_sends_are_refused_before_they_are_parsed(
+    admin: Visitor, path: str, kind: str, body: bytes, status: int
+) -> None:
+    answer = admin.client.post(path, content=body, headers={"Origin": ORIGIN, "Content-Type": kind})
+    assert answer.status_code == status
+    assert ("too large" in answer.text) == (status == 413)
+
+
+def test_only_the_form_of_a_survey_may_be_long(admin: Visitor) -> None:
+    labels = "\n".join(f"answer {code}" for code in range(3_000))
+    assert admin.submit("/new/advice", **{**FORM, "q0-labels": labels}).status_code == 200
+    assert admin.submit("/login", token=labels).status_code == 413
+
+
 def test_a_wrong_token_opens_nothing(visitor: Visitor) -> None:
     answer = visitor.submit("/login", token="wrong")
     assert answer.status_code == 403

@@ -1,5 +1,6 @@
 """A survey from the form to its deletion, as an operator does it without JavaScript."""
 
+import asyncio
 import csv
 import io
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from privtally.documents.plan import design
 from privtally.errors import EstimateError
 from privtally.lab.advise import recommend
+from privtally.service.collector import Estimates
 from tests.service.pages.visitor import FORM, Visitor
 from tests.service.site import ALIGNED, contradictory, reports_to, schema_document
 
@@ -228,12 +230,12 @@ def test_made_up_reports_that_break_the_estimator_break_no_page(admin: Visitor) 
 
 
 @pytest.mark.parametrize("failure", [EstimateError("no estimate today"), LookupError("secret")])
-def test_pages_say_why_there_are_no_totals(admin: Visitor, monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
-    def fails(*_: Any, **__: Any) -> None:
+def test_pages_say_why_there_are_no_totals(admin: Visitor, failure: Exception) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
         raise failure
 
-    monkeypatch.setattr("privtally.service.pages.estimates.PATIENCE", None)
-    monkeypatch.setattr("privtally.service.collector.estimate", fails)
+    collector = admin.client.app.state.collector
+    honest, collector.estimates = collector.estimates, Estimates(collector.store, fails)
     campaign = admin.create(options={"published": True})["id"]
     nobody = admin.open(f"/c/{campaign}").text
     assert "Nobody has answered yet" in nobody
@@ -243,19 +245,17 @@ def test_pages_say_why_there_are_no_totals(admin: Visitor, monkeypatch: pytest.M
         shown = admin.open(page)
         assert shown.status_code == 200
         assert why in shown.text
-    monkeypatch.undo()
+    collector.estimates = honest
     answer(admin, campaign, 30, seed=2)
     assert all(why not in admin.open(page).text for page in pages_of(campaign))
 
 
-def test_nothing_of_a_deleted_survey_stays_in_memory(admin: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privtally.service.pages.estimates.PATIENCE", None)
-    campaign = admin.create_by_form()
+def test_nothing_of_a_deleted_survey_stays_in_memory(admin: Visitor) -> None:
+    collector, campaign = admin.client.app.state.collector, admin.create_by_form()
     answer(admin, campaign, 50)
-    assert admin.open(f"/c/{campaign}").status_code == 200
-    collector = admin.client.app.state.collector
-    assert campaign in collector.shown
+    assert admin.open(f"/c/{campaign}/export/csv").status_code == 200
+    survey = asyncio.run(collector.survey(campaign))
+    assert collector.estimates.last(survey, "pooled") is not None
     admin.close(campaign)
     assert admin.submit(f"/c/{campaign}/delete", title=FORM["title"]).status_code == 303
-    assert collector.shown == {}
-    assert not collector._estimates
+    assert collector.estimates.last(survey, "pooled") is None

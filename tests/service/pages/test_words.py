@@ -82,3 +82,8 @@ def test_a_browser_gets_the_language_that_it_wants_most(accepted: str, language:
 )
 def test_bounds_are_rounded_up_and_written_as_the_language_does(value: float, english: str, german: str) -> None:
     assert (words_in("en").at_most(value), words_in("de").at_most(value)) == (english, german)
+
+
+def test_a_header_is_looked_at_for_so_many_languages_only() -> None:
+    assert words_for("fr," * 9 + "de").language == "de"
+    assert words_for("fr," * 9_999 + "de").language == "en"

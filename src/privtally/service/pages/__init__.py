@@ -8,10 +8,12 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException
 
 from privtally.errors import PrivtallyError
+from privtally.service.bodies import MOST_FORM_BYTES
 from privtally.service.pages import dashboard, exports, invitations, new_survey, rendering, sessions, steps, survey
+from privtally.service.pages.refusals import PageRefusalError
 from privtally.service.pages.rendering import HEADERS, page
 from privtally.service.pages.setup import AnyRequest, Setup
-from privtally.service.problems import refuse, status_and_name
+from privtally.service.problems import ProblemError, refuse, status_and_name
 
 __all__ = ["Setup", "add_pages"]
 
@@ -61,6 +63,7 @@ def add_pages(app: Litestar, setup: Setup) -> None:
         },
         before_request=sessions.require_own_form,
         include_in_schema=False,
+        request_max_body_size=MOST_FORM_BYTES,
         response_headers=HEADERS,
     )
     app.register(router)
@@ -80,11 +83,15 @@ def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
             status = HTTPStatus.FORBIDDEN
         case PrivtallyError():
             status, _ = status_and_name(fault)
+        case ProblemError():
+            status = fault.status
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
         case _:
             refuse(request, fault)  # logs the defect
             status = HTTPStatus.INTERNAL_SERVER_ERROR
+    if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        fault = PageRefusalError("refused.large")
     known = isinstance(fault, PrivtallyError) and status is not HTTPStatus.NOT_FOUND
     response = page(request, "refused.html", status, fault=fault if known else None)
     response.headers.update(HEADERS)

@@ -16,13 +16,13 @@ from privtally.documents.estimate import NORMAL_95
 from privtally.errors import EstimateError
 from privtally.mechanisms import NAMED
 from privtally.service import operations
-from privtally.service.collector import Collector, TheCollector
+from privtally.service.collector import Collector, Finished, TheCollector
 from privtally.service.pages.answers import names_of_answers
 from privtally.service.pages.learned import likenesses
-from privtally.service.pages.panels import Found
+from privtally.service.pages.panels import Found, estimate_so_far, panels_of
 from privtally.service.pages.rendering import page, words_of
 from privtally.service.pages.sessions import require_session
-from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
+from privtally.service.pages.setup import AnyRequest, TheSetup
 from privtally.service.pages.words import Words
 from privtally.store.surveys import Survey, every
 
@@ -119,16 +119,16 @@ async def campaign_page(
     """One survey."""
     survey = await collector.survey(campaign)
     link = f"{setup.base(request)}/s/{survey.id}"
-    values = await _values(collector, setup, survey, words_of(request))
+    values = await _values(collector, survey, words_of(request))
     return page(request, "campaign.html", **values, link=link, code=_code(link))
 
 
 @get("/c/{campaign:str}/live", guards=[require_session])
 async def live_part(
-    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup, seen: FromQuery[str]
+    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, seen: FromQuery[str]
 ) -> Response[Any]:
     """The numbers of a survey, if they have changed since they were seen."""
-    values = await _values(collector, setup, await collector.survey(campaign), words_of(request))
+    values = await _values(collector, await collector.survey(campaign), words_of(request))
     if values["seen"] == seen:
         return Response(None, status_code=HTTPStatus.NO_CONTENT)
     return page(request, "live.html", **values)
@@ -156,8 +156,10 @@ def _says_nothing(table: PairEstimate) -> bool:
     return max(map(max, table.standard_errors)) * NORMAL_95 >= 1
 
 
-async def _values(collector: Collector, setup: Setup, survey: Survey, words: Words) -> dict[str, Any]:
-    now, found = await standing(collector, survey), await setup.estimates.so_far(collector, survey)
+async def _values(collector: Collector, survey: Survey, words: Words) -> dict[str, Any]:
+    now = await standing(collector, survey)
+    finished = await estimate_so_far(collector.estimates, survey, collector.estimates.current)
+    found = await finished.form("panels", panels_of) if isinstance(finished, Finished) else finished
     seen = found.reports if isinstance(found, Found) else int(found is not None and any(now.totals))
     return {
         "survey": survey,

@@ -9,6 +9,7 @@ from litestar.params import FromPath
 
 from privtally.documents.campaign import State
 from privtally.mechanisms import NAMED
+from privtally.service.bodies import read_form
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.pages.refusals import PageRefusalError
 from privtally.service.pages.rendering import as_file, page
@@ -33,8 +34,8 @@ async def invite(
     campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
 ) -> Response[Any]:
     """New links, on a page or as a file."""
-    survey, form = await _invited(collector, campaign), await request.form()
-    stated = str(form.get("number", ""))
+    survey, form = await _invited(collector, campaign), await read_form(request)
+    stated = form.get("number", "")
     number = int(stated) if stated.isdecimal() and len(stated) <= len(str(MOST_AT_ONCE)) else 0
     if not 1 <= number <= MOST_AT_ONCE:
         raise PageRefusalError("invite.refused", most=MOST_AT_ONCE)

@@ -10,6 +10,7 @@ from litestar import Response, get, post
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.service import operations
+from privtally.service.bodies import read_form
 from privtally.service.collector import TheCollector
 from privtally.service.pages.drafts import SLIDER, Draft, sample
 from privtally.service.pages.promise import promise_of
@@ -17,6 +18,9 @@ from privtally.service.pages.rendering import page, to, words_of
 from privtally.service.pages.sessions import require_session
 from privtally.service.pages.setup import AnyRequest, Setup, TheSetup
 from privtally.service.pages.survey import true_words, words_for_all
+
+MOST_BYTES = 1 << 19
+"""The largest form with questions that is read; larger surveys are started over the API."""
 
 
 @get("/new", guards=[require_session])
@@ -26,10 +30,10 @@ async def new_page(request: AnyRequest, setup: TheSetup) -> Response[str]:
     return await _form(request, setup, sample(words) if "sample" in request.query_params else Draft())
 
 
-@post("/new", guards=[require_session], status_code=HTTPStatus.OK)
+@post("/new", guards=[require_session], request_max_body_size=MOST_BYTES, status_code=HTTPStatus.OK)
 async def change_or_create(request: AnyRequest, setup: TheSetup, collector: TheCollector) -> Response[Any]:
     """Add or remove a question, show what the choices mean, or start the survey."""
-    form = {name: str(value) for name, value in (await request.form()).items()}
+    form = await read_form(request)
     try:
         draft = Draft.read(form)
     except PrivtallyError as refusal:
@@ -44,11 +48,11 @@ async def change_or_create(request: AnyRequest, setup: TheSetup, collector: TheC
     return to(f"/c/{survey.id}")
 
 
-@post("/new/advice", guards=[require_session], status_code=HTTPStatus.OK)
+@post("/new/advice", guards=[require_session], request_max_body_size=MOST_BYTES, status_code=HTTPStatus.OK)
 async def advice_part(request: AnyRequest, setup: TheSetup) -> Response[str]:
     """What the choices of a form mean, while it is written."""
     try:
-        draft = Draft.read({name: str(value) for name, value in (await request.form()).items()})
+        draft = Draft.read(await read_form(request))
     except PrivtallyError as refusal:
         return page(request, "advice.html", fault=refusal, draft=Draft(), advice=None, again="")
     return page(request, "advice.html", **await _meaning(request, setup, draft))

@@ -1,6 +1,7 @@
 """An estimate as panels, one a question, in the survey's order."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -8,8 +9,11 @@ import msgspec
 
 from privtally.collector.estimate.drift import about_changes
 from privtally.documents.estimate import Estimate, Frequencies, Located
+from privtally.errors import EstimateError
 from privtally.schema import NO_ANSWER
+from privtally.service.collector import Estimates, Finished
 from privtally.service.pages.trends import Trend, trends_of
+from privtally.store.surveys import Survey
 
 MOST_ROWS = 24
 """Of a question with more answers, the most frequent ones are shown."""
@@ -83,6 +87,19 @@ class Found:
         more = self.reports * ((points / smaller) ** 2 - 1)
         step = 10 ** max(len(str(int(more))) - 2, 0)
         return smaller, ceil(more / step) * step
+
+
+async def estimate_so_far(
+    estimates: Estimates, survey: Survey, get: Callable[..., Awaitable[Finished]]
+) -> Finished | EstimateError | None:
+    """What is known within a moment, or why nothing is; None if the first estimate is not finished."""
+    by_round = survey.plans[-1].round > 1
+    try:
+        return await asyncio.wait_for(get(survey, "pooled", by_round=by_round), estimates.patience)
+    except EstimateError as refusal:
+        return refusal
+    except TimeoutError:
+        return estimates.last(survey, "pooled", by_round=by_round)
 
 
 def panels_of(estimate: Estimate) -> Found:

@@ -42,11 +42,19 @@ def words_of(request: AnyRequest) -> Words:
 
 
 def page(request: AnyRequest, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response[str]:
-    """A page in the language of whoever asks. It is never kept by a cache."""
+    """A page in the language of whoever asks."""
     words = words_of(request)
-    content = _ENVIRONMENT.get_template(template).render(
-        words=words, say=words.say, number=words.number, percent=words.percent, **values
-    )
+    return as_page(words, rendered(words, template, **values), status)
+
+
+def rendered(words: Words, template: str, **values: object) -> str:
+    """The text of a page."""
+    given = {"words": words, "say": words.say, "number": words.number, "percent": words.percent}
+    return _ENVIRONMENT.get_template(template).render(**given, **values)
+
+
+def as_page(words: Words, content: str, status: HTTPStatus = HTTPStatus.OK) -> Response[str]:
+    """A text as a page, which is never kept by a cache."""
     headers = {**_NOT_KEPT, "Content-Language": words.language, "Vary": "Accept-Language"}
     return Response(content, status_code=status, media_type=MediaType.HTML, headers=headers)
 

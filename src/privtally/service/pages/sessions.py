@@ -12,6 +12,7 @@ from litestar.datastructures import Cookie
 from litestar.enums import MediaType
 
 from privtally.errors import PrivtallyError
+from privtally.service.bodies import read_form
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.pages.logins import end_login, is_open, open_login, this_hour
 from privtally.service.pages.refusals import PageRefusalError
@@ -56,8 +57,8 @@ async def login_page(request: AnyRequest) -> Response[str]:
 @post("/login")
 async def login(request: AnyRequest, collector: TheCollector, setup: TheSetup) -> Response[Any]:
     """Open a session."""
-    form = await request.form()
-    token, back = str(form.get("token", "")).strip(), _own_page(str(form.get("back", "")))
+    form = await read_form(request)
+    token, back = form.get("token", "").strip(), _own_page(form.get("back", ""))
     if not await is_admin(collector.store, token):
         return page(request, "login.html", HTTPStatus.FORBIDDEN, wrong=True, back=back)
     cookie = secrets.token_urlsafe(32)

@@ -1,6 +1,6 @@
 """What pages are given by whoever starts the service."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -8,18 +8,16 @@ from litestar import Request
 from litestar.di import NamedDependency
 
 from privtally.service.advice import Advise
-from privtally.service.pages.estimates import Estimates
 
 AnyRequest = Request[Any, Any, Any]
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Who gives advice, where the service is reached if not where a request says, and the estimates that pages show."""
+    """Who gives advice, and where the service is reached if not where a request says."""
 
     advise: Advise
     public_url: str | None = None
-    estimates: Estimates = field(default_factory=Estimates)
 
     def base(self, request: AnyRequest) -> str:
         """The address that links to surveys start with."""

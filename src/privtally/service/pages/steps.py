@@ -9,6 +9,7 @@ from litestar.params import FromPath
 
 from privtally.errors import LearningError
 from privtally.service import operations
+from privtally.service.bodies import read_form
 from privtally.service.collector import TheCollector
 from privtally.service.later import learned, to_learn_from
 from privtally.service.pages.dashboard import standing
@@ -45,7 +46,7 @@ async def advance_page(campaign: FromPath[str], request: AnyRequest, collector: 
 @post("/c/{campaign:str}/advance", guards=[require_session])
 async def advance(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
     """Open the next phase after the plan that the form names; sent again, nothing changes."""
-    digest = str((await request.form()).get("plan", ""))
+    digest = (await read_form(request)).get("plan", "")
     await operations.advance(collector.store, campaign, digest)
     return to(f"/c/{campaign}")
 
@@ -65,7 +66,7 @@ async def refresh_page(campaign: FromPath[str], request: AnyRequest, collector: 
 @post("/c/{campaign:str}/refresh", guards=[require_session])
 async def refresh(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[Any]:
     """Open another round after the plan that the form names; sent again, nothing changes."""
-    digest = str((await request.form()).get("plan", ""))
+    digest = (await read_form(request)).get("plan", "")
     await operations.refresh(collector.store, campaign, digest)
     return to(f"/c/{campaign}")
 
@@ -112,4 +113,4 @@ async def delete(campaign: FromPath[str], request: AnyRequest, collector: TheCol
 
 
 async def _title(request: AnyRequest) -> str:
-    return str((await request.form()).get("title", ""))
+    return (await read_form(request)).get("title", "")

@@ -10,13 +10,15 @@ from math import ceil, exp, log
 from litestar import Response, get
 from litestar.params import FromPath
 
+from privtally.documents.estimate import Estimate
 from privtally.errors import UnknownCampaignError
 from privtally.schema import Attribute
 from privtally.service import operations
-from privtally.service.collector import TheCollector
+from privtally.service.collector import Finished, TheCollector
 from privtally.service.pages.answers import names_of_answers
+from privtally.service.pages.panels import estimate_so_far, panels_of
 from privtally.service.pages.promise import Promise, promise_of
-from privtally.service.pages.rendering import page, words_of
+from privtally.service.pages.rendering import as_page, page, rendered, words_of
 from privtally.service.pages.setup import AnyRequest, TheSetup
 from privtally.service.pages.words import Words
 
@@ -89,17 +91,22 @@ async def survey_page(
 
 
 @get("/s/{campaign:str}/totals")
-async def totals_page(
-    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
-) -> Response[str]:
+async def totals_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
     """The estimated totals, for everybody, if the operator publishes them."""
     survey = await collector.survey(campaign)
     if not survey.options.published:
         raise UnknownCampaignError("the totals of this survey are not public")
-    people = sum(await operations.totals(collector.store, survey))
-    found = await setup.estimates.so_far(collector, survey)
-    named = names_of_answers(survey.plans[0].schema, words_of(request))
-    return page(request, "totals.html", survey=survey, people=people, found=found, named=named)
+    words = words_of(request)
+    finished = await estimate_so_far(collector.estimates, survey, collector.estimates.recent)
+    if not isinstance(finished, Finished):
+        people = sum(await operations.totals(collector.store, survey))
+        return page(request, "totals.html", survey=survey, people=people, found=finished)
+
+    def written(estimate: Estimate) -> str:
+        named = names_of_answers(survey.plans[0].schema, words)
+        return rendered(words, "totals.html", survey=survey, found=panels_of(estimate), named=named)
+
+    return as_page(words, await finished.form(f"totals in {words.language}", written))
 
 
 def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:

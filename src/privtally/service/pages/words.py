@@ -12,6 +12,8 @@ from privtally.exact.rounding import rounded_up
 
 LANGUAGES = ("en", "de")
 """The languages of the catalogue; the first is for everybody else."""
+MOST_WANTED = 50
+"""How many languages of a header are looked at."""
 _THIN_SPACE = "\u202f"
 
 
@@ -70,7 +72,7 @@ def words_in(language: str) -> Words:
 def words_for(accepted: str) -> Words:
     """The words for an Accept-Language header: of the catalogue's languages the one that is wanted most."""
     wanted: list[tuple[float, str]] = []
-    for item in accepted.split(","):
+    for item in accepted.split(",", MOST_WANTED)[:MOST_WANTED]:
         name, *parameters = (part.strip().lower() for part in item.split(";"))
         language = name.partition("-")[0]
         weights = [part.removeprefix("q=") for part in parameters if part.startswith("q=")]

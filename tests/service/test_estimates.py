@@ -1,0 +1,260 @@
+"""Estimates are computed by one task a campaign, and for everybody now and then only, however many ask."""
+
+import asyncio
+import gc
+import threading
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
+
+from privtally.collector.estimate import estimate
+from privtally.documents.estimate import Estimate
+from privtally.errors import EstimateError
+from privtally.schema import Schema
+from privtally.service import operations
+from privtally.service.collector import MOST_KEPT, PAUSE, PAUSES, Estimates, Finished
+from privtally.service.operations import NewCampaign
+from privtally.service.pages.panels import estimate_so_far
+from privtally.store import open_store
+from privtally.store.accept import Arrival, accept
+from privtally.store.packing import pack
+from privtally.store.session import Store, StoredReport, Work
+from privtally.store.surveys import Survey
+from tests.service.site import reports_to
+
+T = TypeVar("T")
+CROWD = 50
+
+
+class Estimator:
+    """Estimates that are finished when the test says so, and take as long as it says."""
+
+    def __init__(self) -> None:
+        self.may_finish, self.started, self.fault = threading.Event(), threading.Semaphore(0), ""
+        self.may_finish.set()
+        self.now, self.took, self.times = 1_000.0, 0.0, 0
+
+    def __call__(self, history: Any, method: Any, *, by_round: bool) -> Estimate:
+        self.times += 1
+        self.started.release()
+        self.may_finish.wait()
+        self.now += self.took
+        if self.fault:
+            raise LookupError(self.fault)
+        return estimate(history, method, by_round=by_round)
+
+    def clock(self) -> float:
+        return self.now
+
+    async def begun(self) -> None:
+        """Wait until another estimate is being computed."""
+        await asyncio.to_thread(self.started.acquire)
+
+
+class CountedStore:
+    """A store that counts how often it is read."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.reads = store, 0
+
+    async def read(self, work: Work[T]) -> T:
+        self.reads += 1
+        return await self.store.read(work)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+
+class Bench:
+    """A store with its estimates, and what controls them."""
+
+    def __init__(self, store: Store, patience: float) -> None:
+        self.store: Any = CountedStore(store)
+        self.estimator = Estimator()
+        self.estimates = Estimates(self.store, self.estimator, self.estimator.clock, patience)
+
+    async def survey(self, people: int = 20) -> Survey:
+        schema = Schema.of({"a": ["x", "y"], "b": ["x", "y"]})
+        survey = await operations.create(self.store, NewCampaign("Sleep", schema, 2.0, "spl"))
+        if people:
+            await self.answer(survey, people)
+        return survey
+
+    async def answer(self, survey: Survey, people: int, seed: int = 1) -> None:
+        number, plan = survey.plan_numbers[0], survey.plans[0]
+        arrivals = [
+            Arrival(survey.number, StoredReport(number, bytes.fromhex(own.id), pack(plan, list(map(int, own.codes)))))  # type: ignore[arg-type]  # spl answers all
+            for own in reports_to(plan, people, seed)
+        ]
+        await self.store.write(partial(accept, arrivals=arrivals))
+
+
+def reports(finished: Finished) -> int:
+    return finished.estimate.provenance.phases[0].reports
+
+
+def run(folder: Path, work: Callable[[Bench], Awaitable[None]], patience: float = 60) -> None:
+    async def with_store() -> None:
+        store = await open_store(f"sqlite:///{folder}/store.db")
+        bench = Bench(store, patience)
+        try:
+            await work(bench)
+        finally:
+            bench.estimator.may_finish.set()
+            await store.close()
+
+    asyncio.run(with_store())
+
+
+def test_a_crowd_that_asks_at_once_costs_one_estimate_and_one_history(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        survey = await bench.survey()
+        bench.store.reads = 0
+        bench.estimator.may_finish.clear()
+        crowd = [asyncio.create_task(bench.estimates.recent(survey, "pooled")) for _ in range(CROWD)]
+        await bench.estimator.begun()
+        for hangs_up in crowd[1:]:
+            hangs_up.cancel()
+        bench.estimator.may_finish.set()
+        assert reports(await crowd[0]) == 20
+        assert (bench.estimator.times, bench.store.reads) == (1, 2)
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(("took", "pause"), [(0.0, PAUSE), (10.0, 10.0 * PAUSES)])
+def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(tmp_path: Path, took: float, pause: float) -> None:
+    async def work(bench: Bench) -> None:
+        survey, estimator = await bench.survey(), bench.estimator
+        estimator.took = took
+        assert reports(await bench.estimates.recent(survey, "pooled")) == 20
+        await bench.answer(survey, 10, seed=2)
+        bench.store.reads = 0
+        estimator.now += pause - 0.1
+        assert {reports(await bench.estimates.recent(survey, "pooled")) for _ in range(CROWD)} == {20}
+        assert (estimator.times, bench.store.reads) == (1, 0)
+        estimator.now += 0.2
+        assert {reports(await bench.estimates.recent(survey, "pooled")) for _ in range(CROWD)} == {30}
+        assert estimator.times == 2
+
+    run(tmp_path, work)
+
+
+def test_an_estimate_without_new_reports_is_not_computed_again(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        survey = await bench.survey()
+        first = await bench.estimates.current(survey, "pooled")
+        bench.estimator.now += 2 * PAUSE
+        assert await bench.estimates.recent(survey, "pooled") is first
+        assert await bench.estimates.current(survey, "pooled") is first
+        assert bench.estimator.times == 1
+
+    run(tmp_path, work)
+
+
+def test_the_administrator_is_given_an_estimate_of_all_reports(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        survey = await bench.survey()
+        bench.estimator.may_finish.clear()
+        first = asyncio.create_task(bench.estimates.current(survey, "pooled"))
+        await bench.estimator.begun()
+        await bench.answer(survey, 10, seed=2)
+        later = [asyncio.create_task(bench.estimates.current(survey, "pooled")) for _ in range(CROWD)]
+        bench.estimator.may_finish.set()
+        assert reports(await first) == 20
+        assert {reports(await own) for own in later} == {30}
+        assert bench.estimator.times == 2
+
+    run(tmp_path, work)
+
+
+def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        slow, quick = await bench.survey(), await bench.survey()
+        bench.estimator.may_finish.clear()
+        waiting = [asyncio.create_task(bench.estimates.recent(slow, method)) for method in ("pooled", "unbiased")]
+        await bench.estimator.begun()
+        other = asyncio.create_task(bench.estimates.recent(quick, "pooled"))
+        await bench.estimator.begun()
+        assert bench.estimator.times == 2
+        bench.estimator.may_finish.set()
+        assert {reports(await own) for own in (*waiting, other)} == {20}
+        assert bench.estimator.times == 3
+
+    run(tmp_path, work)
+
+
+def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        survey, estimates = await bench.survey(), bench.estimates
+        bench.estimator.may_finish.clear()
+        for get in (estimates.current, estimates.recent):
+            assert await estimate_so_far(estimates, survey, get) is None
+        bench.estimator.may_finish.set()
+        assert reports(await estimates.current(survey, "pooled")) == 20
+        bench.estimator.may_finish.clear()
+        await bench.answer(survey, 10, seed=2)
+        bench.estimator.now += 2 * PAUSE
+        for get in (estimates.current, estimates.recent):
+            found = await estimate_so_far(estimates, survey, get)
+            assert isinstance(found, Finished)
+            assert reports(found) == 20
+        assert reports(await estimates.recent(survey, "pooled")) == 20
+        bench.estimator.may_finish.set()
+        assert reports(await estimates.current(survey, "pooled")) == 30
+        assert bench.estimator.times == 2
+
+    run(tmp_path, work, patience=0.01)
+
+
+def test_of_many_estimates_the_first_are_forgotten_but_none_that_was_just_asked_for(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        surveys = [await bench.survey(people=4) for _ in range(MOST_KEPT + 2)]
+        for survey in surveys:
+            await bench.estimates.recent(survey, "unbiased")
+        assert [own for own in surveys if bench.estimates.last(own, "unbiased") is None] == []  # all in their pause
+        bench.estimator.now += 2 * PAUSE
+        await bench.answer(surveys[0], 4, seed=2)
+        times = bench.estimator.times
+        for _ in range(2):
+            assert reports(await bench.estimates.recent(surveys[0], "unbiased")) == 8
+        assert bench.estimator.times == times + 1
+        assert [own for own in surveys if bench.estimates.last(own, "unbiased") is None] == surveys[1:3]
+
+    run(tmp_path, work)
+
+
+def test_the_first_reports_are_estimated_at_once(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        survey = await bench.survey(people=0)
+        for _ in range(2):
+            with pytest.raises(EstimateError, match="no reports yet"):
+                await bench.estimates.recent(survey, "pooled")
+        await bench.answer(survey, 10)
+        assert reports(await bench.estimates.recent(survey, "pooled")) == 10
+
+    run(tmp_path, work)
+
+
+def test_a_defect_that_nobody_waits_for_is_logged_without_its_message(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(bench: Bench) -> None:
+        survey = await bench.survey()
+        bench.estimator.may_finish.clear()
+        bench.estimator.fault = "secret"
+        assert await estimate_so_far(bench.estimates, survey, bench.estimates.recent) is None
+        bench.estimator.may_finish.set()
+        while asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.sleep(0)
+
+    run(tmp_path, work, patience=0.01)
+    gc.collect()
+    (line,) = caplog.records
+    assert line.__dict__["kind"] == "LookupError"
+    assert "secret" not in caplog.text
