@@ -1,5 +1,6 @@
 """Mechanisms of any channels, pivots and fills: law, operator, sampler and exact losses say the same."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
@@ -39,7 +40,7 @@ def any_mechanism(draw: st.DrawFn) -> Mechanism:
     for attributes in draw(st.sampled_from(GROUPINGS)):
         asked = tuple(draw(any_channel()) for _ in attributes)
         pivots = draw(st.integers(1, len(attributes)))
-        fills = made_up_fills([channel.outputs for channel in asked], pivots, made_up)
+        fills = made_up_fills(asked, pivots, made_up)
         fill = draw(st.sampled_from(fills)) if pivots < len(attributes) else None
         parts.append(Part(attributes, pivots, asked, fill))
     mechanism = Mechanism(tuple(parts))
@@ -47,7 +48,10 @@ def any_mechanism(draw: st.DrawFn) -> Mechanism:
     return mechanism
 
 
-def made_up_fills(outputs: list[int], pivots: int, made_up: np.random.Generator) -> list[Fill]:
+def made_up_fills(asked: Sequence[Asked], pivots: int, made_up: np.random.Generator) -> list[Fill]:
+    outputs = [channel.outputs for channel in asked]
+    labels = [channel.outputs if channel.inside == 1 else channel.inputs for channel in asked]
+
     def row(size: int) -> tuple[float, ...]:
         """Any distribution; now and then a code has no probability."""
         return nearest_distribution(made_up.dirichlet(np.ones(size)) * (np.arange(size) != made_up.integers(2 * size)))
@@ -56,7 +60,7 @@ def made_up_fills(outputs: list[int], pivots: int, made_up: np.random.Generator)
         Table(chosen, other, tuple(row(outputs[other]) for _ in range(prod(outputs[own] for own in chosen))))
         for chosen, other in table_places(len(outputs), pivots)
     )
-    return [UniformFill(), SilentFill(), RowFill(tuple(map(row, outputs))), TableFill(tuple(tables))]
+    return [UniformFill(), SilentFill(), RowFill(tuple(map(row, labels))), TableFill(tuple(tables))]
 
 
 @given(any_mechanism(), st.integers(0, 1000))
