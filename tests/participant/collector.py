@@ -24,6 +24,8 @@ class Scripted:
     reason: str | None = None
     problem: str | None = None
     """The type of the refusal that goes with a status above 200; without one, somebody else answered."""
+    raw: dict[str, bytes] = field(default_factory=dict)
+    """Whole replies, heads included, by the last part of the address that they go with."""
     received: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -54,7 +56,11 @@ def collecting(script: T) -> Iterator[T]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the library's name
-            self.reply(200, script.document(self.path.rpartition("/")[2]))
+            resource = self.path.rpartition("/")[2]
+            if resource in script.raw:
+                self.wfile.write(script.raw[resource])
+            else:
+                self.reply(200, script.document(resource))
 
         def do_POST(self) -> None:
             script.received.append(self.rfile.read(int(self.headers["Content-Length"])))

@@ -136,6 +136,37 @@ def test_a_reply_that_does_not_end_is_given_up(resource: str, tmp_path: Path) ->
     assert len({told(record, tmp_path / str(own)) for own, record in enumerate(RECORDS)}) == 1
 
 
+LONG = b"x" * 60_000
+"""More than a client takes from a connection at once, several times."""
+SLOW = {
+    "head": b"HTTP/1.1 200 OK\r\n" + 9 * (b"Slow: " + LONG + b"\r\n") + b"\r\n" + published([FIRST]),
+    "chunk extension": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x;%b\r\n%b\r\n0\r\n\r\n"
+    % (len(published([FIRST])), LONG, published([FIRST])),
+    "trailers": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n%b\r\n"
+    % (len(published([FIRST])), published([FIRST]), 9 * (b"Slow: " + LONG + b"\r\n")),
+    "refusal": b'HTTP/1.1 403 Forbidden\r\n\r\n{"detail":"slow"%b}' % (b" " * len(LONG)),
+}
+
+
+@pytest.mark.parametrize(
+    ("slow", "said"), [(slow, "status 403$" if slow == "refusal" else "not answer") for slow in SLOW]
+)
+def test_time_runs_out_in_every_part_of_a_reply(slow: str, said: str, tmp_path: Path) -> None:
+    times = iter(range(0, 1 << 40, 200))  # which go by with every look at the clock
+    with collecting(Scripted(FIRST, raw={"plans": SLOW[slow]})) as collector:
+        person = Participant(
+            collector.url, tmp_path / "ledger.json", wait=lambda _: None, clock=lambda: float(next(times))
+        )
+        with pytest.raises(PrivtallyError, match=said):
+            person.answer(RECORDS[0])
+        in_time = Participant(collector.url, tmp_path / "ledger.json", wait=lambda _: None)
+        if slow == "refusal":
+            with pytest.raises(PrivtallyError, match="status 403: slow"):
+                in_time.answer(RECORDS[0])
+        else:
+            assert in_time.answer(RECORDS[0]).plan == FIRST.digest
+
+
 def test_an_honest_collector_is_answered(tmp_path: Path) -> None:
     malice = Malice((SECOND.dump(),), lambda _: published([FIRST, SECOND]), None)
     all_heard = [heard(malice, record, tmp_path / str(own), by_the_book) for own, record in enumerate(RECORDS)]

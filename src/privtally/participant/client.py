@@ -6,19 +6,21 @@ at them. The report is on the participant's own disk before it is sent; whatever
 again and no second report is drawn.
 """
 
+import io
 import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Annotated, TypeVar
+from socket import socket
+from typing import Annotated, Any, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import msgspec
 
@@ -40,7 +42,7 @@ _OWN = "urn:privtally:"
 """How the type of every refusal by a collector itself begins."""
 _SECONDS, _MOST_SECONDS = 30, 300
 """How long a reply may pause, and last."""
-_MOST_BYTES, _MOST_PROBLEM, _PIECE = 1 << 26, 1 << 16, 1 << 16
+_MOST_BYTES, _MOST_PROBLEM = 1 << 26, 1 << 16
 
 
 class _Refused(msgspec.Struct, frozen=True):
@@ -79,6 +81,51 @@ class _SamePlace(HTTPRedirectHandler):
 
     def redirect_request(self, *_: object) -> None:
         return None
+
+
+class _InTime(io.RawIOBase):
+    """What arrives on a connection while there is time left."""
+
+    def __init__(self, connection: socket, arriving: io.RawIOBase, left: Callable[[], float]) -> None:
+        self._connection, self._arriving, self._left = connection, arriving, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._left()
+        if left <= 0:
+            raise TimeoutError("a reply that does not end")
+        self._connection.settimeout(min(_SECONDS, left))
+        return self._arriving.readinto(buffer)
+
+    def close(self) -> None:
+        self._arriving.close()
+        super().close()
+
+
+class _Reply(HTTPResponse):
+    """A reply of which nothing is read once no time is left: no status, header, piece or trailer."""
+
+    def __init__(self, sock: socket, *words: Any, left: Callable[[], float], **fields: Any) -> None:
+        super().__init__(sock, *words, **fields)
+        self.fp = io.BufferedReader(_InTime(sock, self.fp.detach(), left))
+
+
+class _Limited(HTTPHandler, HTTPSHandler):
+    """Opens addresses as usual, proxies included, and reads every reply in time."""
+
+    def __init__(self, left: Callable[[], float]) -> None:
+        super().__init__()
+        self._left = left
+
+    def do_open(self, http_class: Any, req: Request, **fields: Any) -> Any:
+        def connection(host: str, **more: Any) -> Any:
+            made = http_class(host, **more)
+            made.response_class = partial(_Reply, left=self._left)
+            return made
+
+        return super().do_open(connection, req, **fields)
 
 
 def usual_ledger() -> Path:
@@ -247,15 +294,14 @@ class Participant:
             headers["Privtally-Token"] = token
         request = Request(f"{self.address}/{resource}", data=body, headers=headers)  # noqa: S310  # http(s) only
         end = self.clock() + _MOST_SECONDS
-        data = bytearray()
-        with build_opener(_SamePlace).open(request, timeout=_SECONDS) as reply:
-            while piece := reply.read1(_PIECE):
-                data += piece
-                if len(data) > _MOST_BYTES or self.clock() > end:
-                    raise HTTPException("a reply that does not end")
+        opener = build_opener(_SamePlace, _Limited(lambda: end - self.clock()))
+        with opener.open(request, timeout=_SECONDS) as reply:
+            data: bytes = reply.read(_MOST_BYTES + 1)
+            if len(data) > _MOST_BYTES:
+                raise HTTPException("a reply that does not end")
             if reply.length:
                 raise HTTPException("a reply that ends too early")
-        return bytes(data)
+        return data
 
 
 def _problem(refusal: HTTPError) -> _Problem:
