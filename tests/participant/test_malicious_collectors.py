@@ -167,6 +167,30 @@ def test_time_runs_out_in_every_part_of_a_reply(slow: str, said: str, tmp_path: 
             assert in_time.answer(RECORDS[0]).plan == FIRST.digest
 
 
+NESTED = b'{"a":' * 100_000
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden"])
+def test_endless_nesting_in_reply_to_a_report_is_no_reply(status: bytes, tmp_path: Path) -> None:
+    reply = b"HTTP/1.1 " + status + b"\r\n\r\n" + NESTED
+    with collecting(Scripted(FIRST, raw={"reports": reply})) as collector:
+        person = Participant(collector.url, tmp_path / "ledger.json", wait=lambda _: None)
+        with pytest.raises(PrivtallyError, match=f"did not answer {ATTEMPTS} times"):
+            person.answer(RECORDS[0])
+        assert len(collector.received) == ATTEMPTS
+        assert len(set(collector.received)) == 1
+        collector.raw = {}
+        assert person.answer(RECORDS[0]).dump() == collector.received[0]
+
+
+def test_endless_nesting_in_a_refusal_is_no_reason(tmp_path: Path) -> None:
+    reply = b"HTTP/1.1 403 Forbidden\r\n\r\n" + NESTED
+    with collecting(Scripted(FIRST, raw={"plans": reply})) as collector:
+        person = Participant(collector.url, tmp_path / "ledger.json", wait=lambda _: None)
+        with pytest.raises(PrivtallyError, match=r"status 403$"):
+            person.answer(RECORDS[0])
+
+
 def test_an_honest_collector_is_answered(tmp_path: Path) -> None:
     malice = Malice((SECOND.dump(),), lambda _: published([FIRST, SECOND]), None)
     all_heard = [heard(malice, record, tmp_path / str(own), by_the_book) for own, record in enumerate(RECORDS)]

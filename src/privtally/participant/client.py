@@ -282,7 +282,7 @@ class Participant:
                 if refusal.code >= HTTPStatus.INTERNAL_SERVER_ERROR or not kind.startswith(_OWN):
                     raise _PassingError(_retry_after(refusal)) from None
                 return kind.removeprefix(_OWN).replace("-", " ")
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             raise _PassingError from None
         if not receipt.of_one:
             raise _PassingError
@@ -308,7 +308,7 @@ def _problem(refusal: HTTPError) -> _Problem:
     """The problem document of a refusal; an empty one if it has none."""
     try:
         return msgspec.json.decode(refusal.read(_MOST_PROBLEM), type=_Problem)
-    except (msgspec.MsgspecError, OSError, HTTPException):
+    except (msgspec.MsgspecError, RecursionError, OSError, HTTPException):
         return _Problem()
 
 
