@@ -11,7 +11,7 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
@@ -146,16 +146,17 @@ class Participant:
     ledger: Path = field(default_factory=usual_ledger)
     most_epsilon: float = 4.0
     """The largest budget, over all answers to the campaign, that the participant agrees to."""
-    device_cap: float | None = None
-    """The largest budget over all campaigns in the ledger, if there is such a limit."""
     token: str | None = None
     """The participation token, if it does not stand in the link."""
-    trust: bool = False
-    """Take a link that pins no campaign, and whatever first plan the collector offers there."""
     wait: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
     tell: Callable[[str], None] = silently
     """Hears a sentence before every wait."""
+    _: KW_ONLY
+    device_cap: float | None = None
+    """The largest budget over all campaigns in the ledger, if there is such a limit."""
+    trust: bool = False
+    """Take a link that pins no campaign, and whatever first plan the collector offers there."""
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         try:
@@ -167,7 +168,7 @@ class Participant:
         if not self.trust and not wire.is_digest(self._name):
             raise SendingError(
                 "the link pins no campaign: its last part must be the campaign's id, 64 lower-case hexadecimal digits; "
-                "copy the whole link, or say trust=True to take whatever the collector asks"
+                "copy the whole link (a program may take whatever the collector asks: Participant(…, trust=True))"
             )
         at_home = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
         if parts.scheme != "https" and not at_home:
@@ -204,7 +205,7 @@ class Participant:
         first = self.first
         plan = load_plan(self._until_answered(lambda: self._read("plan")))
         check_campaign(first.digest, first, plan)
-        if plan.digest not in {first.digest, *self._published()}:
+        if plan.digest != first.digest and plan.digest not in self._published():
             raise SendingError("the collector handed out a plan that it does not publish; nothing was answered")
         return plan
 
@@ -228,7 +229,7 @@ class Participant:
         except OSError as fault:
             raise LedgerError(f"cannot make the ledger's directory {self.ledger.parent}: {fault.strerror}") from None
         report = report_to_send(self.ledger, self.campaign) or self._draw(answers)
-        refusal = self._until_answered(lambda: self._send(report))
+        refusal = self._until_answered(lambda: self._send(report), "the report is kept")
         settle(self.ledger, self.campaign, report)
         if refusal is not None:
             raise SendingError(f"the collector refused the report ({refusal}); it stays in the ledger")
@@ -242,7 +243,7 @@ class Participant:
             plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon, device_cap=self.device_cap
         )
 
-    def _until_answered(self, ask: Callable[[], T]) -> T:
+    def _until_answered(self, ask: Callable[[], T], kept: str = "nothing was drawn") -> T:
         """What the collector answers, asked again with the same bytes while it does not or cannot for now."""
         pause = FIRST_WAIT
         for attempt in range(ATTEMPTS):
@@ -259,7 +260,7 @@ class Participant:
                     raise SendingError(
                         "the collector's certificate cannot be trusted, so nothing was sent; check the address"
                     ) from None
-        raise SendingError(f"the collector did not answer {ATTEMPTS} times; a report is kept, so try again later")
+        raise SendingError(f"the collector did not answer {ATTEMPTS} times; {kept}, so try again later")
 
     def _read(self, resource: str) -> bytes:
         try:
