@@ -162,9 +162,9 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
         await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", batch)
 
 
-async def has_open_invitations(session: Session) -> bool:
-    """Whether some campaign with tokens is open."""
-    return bool(await session.fetch("SELECT 1 FROM campaigns WHERE needs_token = 1 AND closed = 0 LIMIT 1"))
+async def has_invitations(session: Session) -> bool:
+    """Whether there is a campaign with tokens; a closed one may have been open yesterday, and may be opened again."""
+    return bool(await session.fetch("SELECT 1 FROM campaigns WHERE needs_token = 1 LIMIT 1"))
 
 
 async def is_spent(session: Session, survey: Survey, token: bytes) -> bool | None:
