@@ -197,6 +197,17 @@ def test_a_certificate_that_cannot_be_trusted_is_not_tried_again(
     assert person.waits == []
 
 
+def test_a_proxy_is_asked_where_there_is_one(
+    collector: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, _, path = collector.url.partition("/v1/")
+    monkeypatch.setenv("http_proxy", proxy)
+    collector.url = f"http://localhost:1/v1/{path}"
+    report = Person(collector, tmp_path).participant.answer(ANSWERS)
+    assert collector.received == [report.dump()]
+    assert {request.path.partition("/v1/")[0] for request in collector.requests} == {"http://localhost:1"}
+
+
 def test_fields_keep_their_places(tmp_path: Path) -> None:
     link, ledger = f"https://example.org/s/{PLAN.digest}", tmp_path / "ledger.json"
     waits: list[float] = []
