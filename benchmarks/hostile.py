@@ -27,12 +27,13 @@ from privtally.lab.seed import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
 
-FORMS, PLANS, WAVES, CROWD = 3, 100, 10, 20
+FORMS, PLANS, WAVES, CROWD, NEIGHBOURS, ESTIMATES = 3, 100, 10, 20, 2, 3
 ALIVE = b"GET /livez HTTP/1.0\r\n\r\n"
 PAUSE = 0.01
 TICKS = os.sysconf("SC_CLK_TCK")
 LARGE = Schema.of({f"question {own}": [f"answer {code}" for code in range(65_536)] for own in range(3)})
 SMALL = Schema.of({"question": ["yes", "no"]})
+MANY = Schema.of({f"question {own}": [f"answer {code}" for code in range(8)] for own in range(16)})
 
 Attack = Callable[[], str]
 """What is done to a service; says what else was seen."""
@@ -72,7 +73,7 @@ def estimates(port: int, token: str) -> Attack:
         begin = time.perf_counter()
         exchange(port, asked_of_other)
         waited = time.perf_counter() - begin
-        exchange(port, asked)
+        exchange(port, as_administrator(asked, token))  # who waits for the last estimate
         return f"{WAVES * CROWD} requests; another campaign's estimate came after {waited:.2f} s"
 
     return attack
@@ -90,6 +91,37 @@ def plans(port: int, token: str) -> Attack:
         return f"{PLANS} requests, {1_000 * (time.perf_counter() - begin) / PLANS:.1f} ms each"
 
     return attack
+
+
+def neighbours(port: int, token: str) -> Attack:
+    """D: estimates of 16 questions of 8 answers beside two processes that are busy with something else."""
+    plan = load_plan(new_campaign(port, token, MANY, "corr-rr", published=True))
+    reports = answers_to(plan, 2_000 + ESTIMATES)
+    for request in requests_of(plan.digest, reports[ESTIMATES:], 1_000):
+        exchange(port, last(request))
+    asked = as_administrator(f"GET /v1/campaigns/{plan.digest}/estimates HTTP/1.0\r\n\r\n".encode(), token)
+
+    def attack() -> str:
+        busy = [Popen([sys.executable, "-c", "while True: pass"]) for _ in range(NEIGHBOURS)]
+        took = []
+        try:
+            for report in reports[:ESTIMATES]:
+                exchange(port, last(requests_of(plan.digest, [report], 1)[0]))
+                begin = time.perf_counter()
+                exchange(port, asked)
+                took.append(f"{time.perf_counter() - begin:.1f}")
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        return f"{ESTIMATES} estimates took {', '.join(took)} s"
+
+    return attack
+
+
+def as_administrator(request: bytes, token: str) -> bytes:
+    """The same request with the administrator's token."""
+    return request.replace(b"\r\n", f"\r\nAuthorization: Bearer {token}\r\n".encode(), 1)
 
 
 def answers_to(plan: Plan, people: int) -> list[Report]:
@@ -170,7 +202,7 @@ def serve(source: str, folder: Path) -> tuple[Popen[bytes], int, str]:
 
 def main() -> None:
     """Do each attack to the service of each source tree."""
-    for prepare in (forms, estimates, plans):
+    for prepare in (forms, estimates, plans, neighbours):
         print(prepare.__doc__)
         for source in sys.argv[1:] or [""]:
             print(f"  {source}: " if source else "  ", measured(prepare, source), sep="", flush=True)

@@ -7,14 +7,14 @@ new=$(date +%Y-%m-%dT%H%M%S)
 said=$(/opt/privtally/bin/privtally db backup --json --output "$folder/$new.db")
 
 case $said in
-*'"invitations_open": true'*)
+*'"invitations": true'*)
     # Copies from before and after an answer differ by one spent invitation and one report, which belong together.
-    # So a copy that is made while a campaign with invitations is open is the only one, and the next one replaces it.
-    mv "$folder/$new.db" "$folder/$new.open.db"
-    find "$folder" -name '*.db' ! -name "$new.open.db" -delete
+    # So while the store has a campaign with invitations, open or closed, there is one copy, and the next one replaces it.
+    mv "$folder/$new.db" "$folder/$new.only.db"
+    find "$folder" -name '*.db' ! -name "$new.only.db" -delete
     ;;
 *)
-    find "$folder" -name '*.open.db' -delete
+    find "$folder" -name '*.only.db' -delete
     # Copies hold the reports. Deleting reports is over only once the last copy with them is gone: after 14 days.
     find "$folder" -name '*.db' -mtime +13 -delete
     ;;

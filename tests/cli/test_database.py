@@ -113,17 +113,21 @@ def test_a_backup_comes_back_for_its_owner_alone(program: Program, sqlite: str) 
     assert {path.name for path in Path().iterdir()} == {"copy.db", "privtally.db", "survey.toml"}
 
 
-def test_a_backup_says_what_two_copies_show_while_invitations_are_open(program: Program, sqlite: str) -> None:
+def test_a_backup_says_what_two_copies_show_until_campaigns_with_invitations_are_deleted(
+    program: Program, sqlite: str
+) -> None:
     program(*_NEW)
     said = program("db", "backup", "-o", "plain.db", "--json")
-    assert (said.json(), said.err) == ({"output": "plain.db", "invitations_open": False}, "")
+    assert (said.json(), said.err) == ({"output": "plain.db", "invitations": False}, "")
     invited = program(*_NEW, "--tokens", "--people", "900").json()["id"]
     said = program("db", "backup", "-o", "open.db", "--json")
-    assert said.json()["invitations_open"]
+    assert said.json()["invitations"]
     assert len(said.err.splitlines()) == 1
     assert "which invitation sent which report" in said.err
     program("campaign", "close", invited)
-    assert program("db", "backup", "-o", "closed.db").err == ""
+    assert "keep the last copy only" in program("db", "backup", "-o", "closed.db").err
+    program("campaign", "delete", invited, "--title", "Sleep")
+    assert program("db", "backup", "-o", "deleted.db").err == ""
 
 
 @pytest.mark.parametrize("form", ["words", "json"])

@@ -65,27 +65,31 @@ class Nights:
         return sorted(path.name for path in self.copies.iterdir())
 
 
-def test_one_copy_is_kept_while_invitations_are_open_and_those_of_14_days_otherwise(tmp_path: Path) -> None:
+def test_one_copy_is_kept_until_campaigns_with_invitations_are_deleted(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     nights.create()
     assert nights() == ["night-1.db"]
     assert nights() == ["night-1.db", "night-2.db"]
 
     invited = nights.create("--tokens")["id"]
-    assert nights() == ["night-3.open.db"]
-    assert nights() == ["night-4.open.db"]
+    assert nights() == ["night-3.only.db"]
+    assert nights() == ["night-4.only.db"]
 
     nights.run("privtally", "campaign", "close", invited)
-    assert nights() == ["night-5.db"]
-    assert nights() == ["night-5.db", "night-6.db"]
-    old = (nights.copies / "night-6.db").stat().st_mtime - 14 * 86_400
-    os.utime(nights.copies / "night-5.db", (old, old))
-    assert nights() == ["night-6.db", "night-7.db"]
+    assert nights() == ["night-5.only.db"]
+    assert nights() == ["night-6.only.db"]  # a round of that campaign may have been open since, and closed
+
+    nights.run("privtally", "campaign", "delete", invited, "--title", "A week")
+    assert nights() == ["night-7.db"]
+    assert nights() == ["night-7.db", "night-8.db"]
+    old = (nights.copies / "night-8.db").stat().st_mtime - 14 * 86_400
+    os.utime(nights.copies / "night-7.db", (old, old))
+    assert nights() == ["night-8.db", "night-9.db"]
 
 
 def test_a_backup_that_fails_deletes_no_copy(tmp_path: Path) -> None:
     nights = Nights(tmp_path)  # of a store that is not there
-    (nights.copies / "night-0.open.db").touch()
+    (nights.copies / "night-0.only.db").touch()
     with pytest.raises(subprocess.CalledProcessError):
         nights()
-    assert [path.name for path in nights.copies.iterdir()] == ["night-0.open.db"]
+    assert [path.name for path in nights.copies.iterdir()] == ["night-0.only.db"]

@@ -6,12 +6,25 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from privtally.documents.plan import Plan
 
 DROP = 0
 """Close the connection without an answer."""
+
+
+class Request(NamedTuple):
+    """A request without its body."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+
+    @property
+    def resource(self) -> str:
+        """The last part of the address."""
+        return self.path.rpartition("/")[2]
 
 
 @dataclass
@@ -24,9 +37,11 @@ class Scripted:
     reason: str | None = None
     problem: str | None = None
     """The type of the refusal that goes with a status above 200; without one, somebody else answered."""
+    raw: dict[str, bytes] = field(default_factory=dict)
+    """Whole replies, heads included, by the last part of the address that they go with."""
     received: list[bytes] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    """All that was heard but the bodies, which `received` has."""
     url: str = ""
     first: Plan = field(init=False)
 
@@ -54,12 +69,18 @@ def collecting(script: T) -> Iterator[T]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the library's name
-            self.reply(200, script.document(self.path.rpartition("/")[2]))
+            resource = self.heard().resource
+            if resource in script.raw:
+                self.wfile.write(script.raw[resource])
+            else:
+                self.reply(200, script.document(resource))
 
         def do_POST(self) -> None:
             script.received.append(self.rfile.read(int(self.headers["Content-Length"])))
-            script.headers.append(dict(self.headers))
-            script.paths.append(self.path)
+            self.heard()
+            if "reports" in script.raw:
+                self.wfile.write(script.raw["reports"])
+                return
             status = script.statuses.pop(0) if script.statuses else 200
             if status == DROP:
                 self.close_connection = True
@@ -68,6 +89,10 @@ def collecting(script: T) -> Iterator[T]:
             receipt = {"accepted": int(not refused), "repeated": 0, "refused": refused}
             refusal = {"detail": "Not now."} | ({} if script.problem is None else {"type": script.problem})
             self.reply(status, json.dumps(receipt if status == 200 else refusal).encode())
+
+        def heard(self) -> Request:
+            script.requests.append(Request(self.command, self.path, dict(self.headers)))
+            return script.requests[-1]
 
         def reply(self, status: int, body: bytes) -> None:
             self.send_response(status)

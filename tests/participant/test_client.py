@@ -49,8 +49,9 @@ def test_a_report_is_sent_once_where_all_is_well(collector: Scripted, tmp_path: 
     report = person.participant.answer(ANSWERS)
     assert [load_report(body) for body in collector.received] == [report]
     assert report_to_send(person.participant.ledger, PLAN.digest) == report
-    assert collector.headers[0]["Privtally-Token"] == "secret"
-    assert collector.headers[0]["User-Agent"] == "privtally"
+    for request in collector.requests:
+        assert request.headers["Privtally-Token"] == "secret"
+        assert request.headers["User-Agent"] == "privtally"
     assert (person.waits, person.told) == ([], [])
 
 
@@ -60,9 +61,11 @@ def test_the_link_that_was_sent_is_enough(collector: Scripted, tmp_path: Path, g
     person = Person(collector, tmp_path, **given)
     report = person.participant.answer(ANSWERS)
     assert [load_report(body) for body in collector.received] == [report]
-    assert collector.headers[0]["Privtally-Token"] == given.get("token", "in-the-link")
-    assert "in-the-link" not in collector.paths[0]
-    assert collector.paths[0].endswith(f"/v1/campaigns/{PLAN.campaign_id}/reports")
+    assert {request.headers["Privtally-Token"] for request in collector.requests} == {given.get("token", "in-the-link")}
+    address = f"/v1/campaigns/{PLAN.campaign_id}"
+    assert [request.path for request in collector.requests] == [
+        f"{address}/{own}" for own in ("plans", "plan", "reports")
+    ]
 
 
 def test_the_same_bytes_are_sent_until_they_count(collector: Scripted, tmp_path: Path) -> None:
@@ -178,7 +181,7 @@ def test_a_ledger_that_cannot_be_made_is_refused_before_anything_is_asked(collec
     person = Person(collector, tmp_path / "file" / "folder")
     with pytest.raises(LedgerError, match="directory"):
         person.participant.answer(ANSWERS)
-    assert collector.paths == []
+    assert collector.requests == []
 
 
 def test_a_certificate_that_cannot_be_trusted_is_not_tried_again(
@@ -192,6 +195,37 @@ def test_a_certificate_that_cannot_be_trusted_is_not_tried_again(
     with pytest.raises(SendingError, match="certificate"):
         person.participant.answer(ANSWERS)
     assert person.waits == []
+
+
+def test_a_proxy_is_asked_where_there_is_one(
+    collector: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, _, path = collector.url.partition("/v1/")
+    monkeypatch.setenv("http_proxy", proxy)
+    collector.url = f"http://localhost:1/v1/{path}"
+    report = Person(collector, tmp_path).participant.answer(ANSWERS)
+    assert collector.received == [report.dump()]
+    assert {request.path.partition("/v1/")[0] for request in collector.requests} == {"http://localhost:1"}
+
+
+def test_fields_keep_their_places(tmp_path: Path) -> None:
+    link, ledger = f"https://example.org/s/{PLAN.digest}", tmp_path / "ledger.json"
+    waits: list[float] = []
+    participant = Participant(link, ledger, 2.0, "secret", waits.append, print)
+    assert participant == Participant(
+        link, ledger, most_epsilon=2.0, token="secret", wait=participant.wait, tell=print, clock=participant.clock
+    )
+    assert (participant.device_cap, participant.trust) == (None, False)
+
+
+@pytest.mark.parametrize("resource", ["plan", "plans"])
+def test_nothing_is_said_to_be_kept_where_nothing_was_drawn(collector: Scripted, tmp_path: Path, resource: str) -> None:
+    collector.raw = {resource: b"HTTP/1.1 503 Service Unavailable\r\n\r\n"}
+    with pytest.raises(SendingError, match=f"did not answer {ATTEMPTS} times; nothing was drawn, so try again later"):
+        Person(collector, tmp_path).participant.answer(ANSWERS)
+    collector.raw = {"reports": collector.raw[resource]}
+    with pytest.raises(SendingError, match=f"did not answer {ATTEMPTS} times; the report is kept"):
+        Person(collector, tmp_path).participant.answer(ANSWERS)
 
 
 def test_without_a_home_the_ledger_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from privtally.documents.estimate import Estimate
 from privtally.errors import EstimateError
 from privtally.schema import Schema
 from privtally.service import operations
-from privtally.service.collector import MOST_KEPT, PAUSE, PAUSES, Estimates, Finished
+from privtally.service.collector import MOST_AT_ONCE, MOST_KEPT, PAUSE, PAUSES, Estimates, Finished
 from privtally.service.operations import NewCampaign
 from privtally.service.pages.panels import estimate_so_far
 from privtally.store import open_store
@@ -25,7 +25,7 @@ from privtally.store.accept import Arrival, accept
 from privtally.store.packing import pack
 from privtally.store.session import Store, StoredReport, Work
 from privtally.store.surveys import Survey
-from tests.service.site import reports_to
+from tests.service.site import Site, reports_to
 
 T = TypeVar("T")
 CROWD = 50
@@ -94,7 +94,8 @@ class Bench:
         await self.store.write(partial(accept, arrivals=arrivals))
 
 
-def reports(finished: Finished) -> int:
+def reports(finished: Finished | None) -> int:
+    assert finished is not None
     return finished.estimate.provenance.phases[0].reports
 
 
@@ -185,6 +186,68 @@ def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(tmp_p
         bench.estimator.may_finish.set()
         assert {reports(await own) for own in (*waiting, other)} == {20}
         assert bench.estimator.times == 3
+
+    run(tmp_path, work)
+
+
+def test_who_asks_first_for_one_campaign_too_many_need_not_wait_for_the_others(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        surveys = [await bench.survey() for _ in range(MOST_AT_ONCE + 1)]
+        bench.estimator.may_finish.clear()
+        asked = [asyncio.create_task(bench.estimates.recent(survey, "pooled")) for survey in surveys]
+        for _ in range(MOST_AT_ONCE):
+            await bench.estimator.begun()
+        assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(surveys) * [None]
+        assert bench.estimator.times == MOST_AT_ONCE
+        bench.estimator.may_finish.set()
+        assert reports(await bench.estimates.current(surveys[-1], "pooled")) == 20
+        assert reports(await bench.estimates.recent(surveys[-1], "pooled")) == 20
+
+    run(tmp_path, work, patience=0.01)
+
+
+def test_everybody_is_told_to_come_back_for_the_first_estimate(site: Site) -> None:
+    collector, may_finish = site.client.app.state.collector, threading.Event()
+
+    def slow(*words: Any, **fields: Any) -> Estimate:
+        may_finish.wait(30)  # where nobody is told, nobody waits for ever
+        return estimate(*words, **fields)
+
+    collector.estimates = Estimates(collector.store, slow, patience=0.01)
+    campaign = site.create(options={"published": True})["id"]
+    site.send(campaign, *reports_to(site.plan(campaign), 20))
+    answer = site.client.get(f"/v1/campaigns/{campaign}/estimates", timeout=60)
+    may_finish.set()
+    assert (site.ok(answer, 503), answer.headers["retry-after"]) == ("computing", "2")
+    own = f"/v1/campaigns/{campaign}/estimates"
+    assert site.client.get(own, headers=site.admin).content == site.client.get(own).content
+
+
+def test_a_form_that_failed_is_made_again(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        finished, faults = await bench.estimates.current(await bench.survey(), "pooled"), iter([MemoryError()])
+
+        def make(found: Estimate) -> bytes:
+            for fault in faults:
+                raise fault
+            return found.dump()
+
+        with pytest.raises(MemoryError):
+            await finished.form("json", make)
+        assert await finished.form("json", make) == finished.estimate.dump()
+
+    run(tmp_path, work)
+
+
+def test_to_look_for_an_estimate_keeps_no_other_from_being_kept(tmp_path: Path) -> None:
+    async def work(bench: Bench) -> None:
+        first = await bench.survey()
+        await bench.estimates.recent(first, "unbiased")
+        bench.estimator.now += 2 * PAUSE
+        for _ in range(MOST_KEPT):
+            bench.estimates.last(await bench.survey(people=0), "unbiased")
+        await bench.estimates.current(await bench.survey(), "unbiased")
+        assert bench.estimates.last(first, "unbiased") is not None
 
     run(tmp_path, work)
 

@@ -12,8 +12,9 @@ from privtally.collector.learn import learn
 from privtally.collector.tally import tally
 from privtally.documents.campaign import State
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan
+from privtally.documents.plan import Plan, design
 from privtally.errors import CampaignError, UnknownCampaignError
+from privtally.lab.seed import seeded
 from privtally.store import open_store, surveys
 from privtally.store.accept import Arrival, Outcome, accept
 from privtally.store.options import Options
@@ -212,3 +213,26 @@ async def test_large_alphabets_survive_packing(store: Store) -> None:
     await accepted(store, arrivals(survey, reports))
     assert await counts_in(store, survey) == tally(plan, reports).counts
     assert plan.schema == schema_of((2, 700))
+
+
+async def test_the_plans_of_many_campaigns_are_read_once(store: Store) -> None:
+    source = seeded(1)
+    for _ in range(300):
+        plan = design(schema_of((3, 3)), 1.0, "spl", source=source)
+        await store.write(partial(surveys.create, title="One of many", plan=plan, options=Options()))
+    first, again = await store.read(surveys.every), await store.read(surveys.every)
+    assert len(first) == 300
+    assert all(one.plans[0] is two.plans[0] for one, two in zip(first, again, strict=True))
+
+
+def test_plans_are_kept_as_long_as_their_documents_have_room() -> None:
+    source = seeded(1)
+    one, two, three = (design(schema_of((3, 3)), 1.0, "spl", source=source) for _ in range(3))
+    kept = surveys.KeptPlans(2 * len(one.dump()))
+    for plan in (one, two, two):
+        kept.keep(plan)
+    assert kept.find(one.digest) is one
+    kept.keep(three)
+    assert [kept.find(plan.digest) for plan in (one, two, three)] == [one, None, three]
+    kept.keep(design(schema_of((200, 200)), 1.0, "spl", source=source))
+    assert [kept.find(plan.digest) for plan in (one, two, three)] == [None, None, None]

@@ -53,23 +53,23 @@ def backup(
 ) -> None:
     """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump.
 
-    While a campaign with invitations is open, keep the last copy only: two of them show whose report came in between.
+    With a campaign that has invitations, keep the last copy only: two of them show whose report came in between.
     """
 
     async def work(opened: "Store") -> bool:
-        from privtally.store.surveys import has_open_invitations
+        from privtally.store.surveys import has_invitations
 
-        before = await opened.read(has_open_invitations)
+        before = await opened.read(has_invitations)
         await opened.backup(output)
-        return before or await opened.read(has_open_invitations)
+        return before or await opened.read(has_invitations)
 
     invites = on_store(store, work)
     line = f"{output}: a copy of the store, with all its reports and hashes of tokens"
-    announce(output, {"invitations_open": invites}, line, json=json)
+    announce(output, {"invitations": invites}, line, json=json)
     if invites:
         err.print(
-            "privtally: a campaign with invitations is open, so that copies from before and after an answer show "
-            "together which invitation sent which report; keep the last copy only",
+            "privtally: a campaign has invitations, so that copies from before and after an answer show together "
+            "which invitation sent which report; keep the last copy only, until that campaign is deleted",
             soft_wrap=True,
         )
 

@@ -53,10 +53,13 @@ def submit(
     from privtally.participant.ledger import given_away, report_to_send, reports_to
 
     answers = wire.decode_object(read_bytes(record), RecordError, "the record")
-    participant = Participant(url, ledger or usual_ledger(), most_epsilon, device_cap, token, tell=err.print)
+    participant = Participant(url, ledger or usual_ledger(), most_epsilon, token, tell=err.print, device_cap=device_cap)
     before = reports_to(participant.ledger, participant.campaign)
     if report_to_send(participant.ledger, participant.campaign) is None:
-        err.print(surer(participant.first.epsilon))
+        first = participant.first
+        err.print(surer(first.epsilon))
+        if first.answers > 1:
+            err.print(f"This survey may ask you {first.answers} times: ε = {first.answers * first.epsilon:g} in all.")
         spent = given_away(participant.ledger)
         if spent.reports:
             err.print(f"This device has given away ε = {spent.epsilon:f} so far, in {spent.reports} reports.")

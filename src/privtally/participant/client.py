@@ -6,19 +6,21 @@ at them. The report is on the participant's own disk before it is sent; whatever
 again and no second report is drawn.
 """
 
+import io
 import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, partial
 from http import HTTPStatus
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Annotated, TypeVar
+from socket import socket
+from typing import Annotated, Any, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import msgspec
 
@@ -40,7 +42,7 @@ _OWN = "urn:privtally:"
 """How the type of every refusal by a collector itself begins."""
 _SECONDS, _MOST_SECONDS = 30, 300
 """How long a reply may pause, and last."""
-_MOST_BYTES, _MOST_PROBLEM, _PIECE = 1 << 26, 1 << 16, 1 << 16
+_MOST_BYTES, _MOST_PROBLEM = 1 << 26, 1 << 16
 
 
 class _Refused(msgspec.Struct, frozen=True):
@@ -81,6 +83,51 @@ class _SamePlace(HTTPRedirectHandler):
         return None
 
 
+class _InTime(io.RawIOBase):
+    """What arrives on a connection while there is time left."""
+
+    def __init__(self, connection: socket, arriving: io.RawIOBase, left: Callable[[], float]) -> None:
+        self._connection, self._arriving, self._left = connection, arriving, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._left()
+        if left <= 0:
+            raise TimeoutError("a reply that does not end")
+        self._connection.settimeout(min(_SECONDS, left))
+        return self._arriving.readinto(buffer)
+
+    def close(self) -> None:
+        self._arriving.close()
+        super().close()
+
+
+class _Reply(HTTPResponse):
+    """A reply of which nothing is read once no time is left: no status, header, piece or trailer."""
+
+    def __init__(self, sock: socket, *words: Any, left: Callable[[], float], **fields: Any) -> None:
+        super().__init__(sock, *words, **fields)
+        self.fp = io.BufferedReader(_InTime(sock, self.fp.detach(), left))
+
+
+class _Limited(HTTPHandler, HTTPSHandler):
+    """Opens addresses as usual, proxies included, and reads every reply in time."""
+
+    def __init__(self, left: Callable[[], float]) -> None:
+        super().__init__()
+        self._left = left
+
+    def do_open(self, http_class: Any, req: Request, **fields: Any) -> Any:
+        def connection(host: str, **more: Any) -> Any:
+            made = http_class(host, **more)
+            made.response_class = partial(_Reply, left=self._left)
+            return made
+
+        return super().do_open(connection, req, **fields)
+
+
 def usual_ledger() -> Path:
     """Where a participant's reports are kept unless told otherwise."""
     try:
@@ -99,16 +146,17 @@ class Participant:
     ledger: Path = field(default_factory=usual_ledger)
     most_epsilon: float = 4.0
     """The largest budget, over all answers to the campaign, that the participant agrees to."""
-    device_cap: float | None = None
-    """The largest budget over all campaigns in the ledger, if there is such a limit."""
     token: str | None = None
     """The participation token, if it does not stand in the link."""
-    trust: bool = False
-    """Take a link that pins no campaign, and whatever first plan the collector offers there."""
     wait: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
     tell: Callable[[str], None] = silently
     """Hears a sentence before every wait."""
+    _: KW_ONLY
+    device_cap: float | None = None
+    """The largest budget over all campaigns in the ledger, if there is such a limit."""
+    trust: bool = False
+    """Take a link that pins no campaign, and whatever first plan the collector offers there."""
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         try:
@@ -120,7 +168,7 @@ class Participant:
         if not self.trust and not wire.is_digest(self._name):
             raise SendingError(
                 "the link pins no campaign: its last part must be the campaign's id, 64 lower-case hexadecimal digits; "
-                "copy the whole link, or say trust=True to take whatever the collector asks"
+                "copy the whole link (a program may take whatever the collector asks: Participant(…, trust=True))"
             )
         at_home = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
         if parts.scheme != "https" and not at_home:
@@ -157,7 +205,7 @@ class Participant:
         first = self.first
         plan = load_plan(self._until_answered(lambda: self._read("plan")))
         check_campaign(first.digest, first, plan)
-        if plan.digest not in {first.digest, *self._published()}:
+        if plan.digest != first.digest and plan.digest not in self._published():
             raise SendingError("the collector handed out a plan that it does not publish; nothing was answered")
         return plan
 
@@ -181,7 +229,7 @@ class Participant:
         except OSError as fault:
             raise LedgerError(f"cannot make the ledger's directory {self.ledger.parent}: {fault.strerror}") from None
         report = report_to_send(self.ledger, self.campaign) or self._draw(answers)
-        refusal = self._until_answered(lambda: self._send(report))
+        refusal = self._until_answered(lambda: self._send(report), "the report is kept")
         settle(self.ledger, self.campaign, report)
         if refusal is not None:
             raise SendingError(f"the collector refused the report ({refusal}); it stays in the ledger")
@@ -195,7 +243,7 @@ class Participant:
             plan, record, ledger=self.ledger, most_epsilon=self.most_epsilon, device_cap=self.device_cap
         )
 
-    def _until_answered(self, ask: Callable[[], T]) -> T:
+    def _until_answered(self, ask: Callable[[], T], kept: str = "nothing was drawn") -> T:
         """What the collector answers, asked again with the same bytes while it does not or cannot for now."""
         pause = FIRST_WAIT
         for attempt in range(ATTEMPTS):
@@ -212,7 +260,7 @@ class Participant:
                     raise SendingError(
                         "the collector's certificate cannot be trusted, so nothing was sent; check the address"
                     ) from None
-        raise SendingError(f"the collector did not answer {ATTEMPTS} times; a report is kept, so try again later")
+        raise SendingError(f"the collector did not answer {ATTEMPTS} times; {kept}, so try again later")
 
     def _read(self, resource: str) -> bytes:
         try:
@@ -235,7 +283,7 @@ class Participant:
                 if refusal.code >= HTTPStatus.INTERNAL_SERVER_ERROR or not kind.startswith(_OWN):
                     raise _PassingError(_retry_after(refusal)) from None
                 return kind.removeprefix(_OWN).replace("-", " ")
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             raise _PassingError from None
         if not receipt.of_one:
             raise _PassingError
@@ -247,22 +295,21 @@ class Participant:
             headers["Privtally-Token"] = token
         request = Request(f"{self.address}/{resource}", data=body, headers=headers)  # noqa: S310  # http(s) only
         end = self.clock() + _MOST_SECONDS
-        data = bytearray()
-        with build_opener(_SamePlace).open(request, timeout=_SECONDS) as reply:
-            while piece := reply.read1(_PIECE):
-                data += piece
-                if len(data) > _MOST_BYTES or self.clock() > end:
-                    raise HTTPException("a reply that does not end")
+        opener = build_opener(_SamePlace, _Limited(lambda: end - self.clock()))
+        with opener.open(request, timeout=_SECONDS) as reply:
+            data: bytes = reply.read(_MOST_BYTES + 1)
+            if len(data) > _MOST_BYTES:
+                raise HTTPException("a reply that does not end")
             if reply.length:
                 raise HTTPException("a reply that ends too early")
-        return bytes(data)
+        return data
 
 
 def _problem(refusal: HTTPError) -> _Problem:
     """The problem document of a refusal; an empty one if it has none."""
     try:
         return msgspec.json.decode(refusal.read(_MOST_PROBLEM), type=_Problem)
-    except (msgspec.MsgspecError, OSError, HTTPException):
+    except (msgspec.MsgspecError, RecursionError, OSError, HTTPException):
         return _Problem()
 
 

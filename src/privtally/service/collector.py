@@ -26,7 +26,7 @@ from privtally.store.surveys import Survey
 T = TypeVar("T")
 
 PATIENCE = 2.0
-"""How many seconds somebody waits for a new estimate where there is an earlier one, or a page without it."""
+"""How many seconds everybody but the administrator waits for a new estimate, and a page for any."""
 PAUSE, PAUSES = 5.0, 12
 """An estimate is not computed again for everybody for so many seconds, and for so many times as long as it took: all
 methods of a campaign, with and without rounds, keep less than half a processor busy.
@@ -46,9 +46,14 @@ class Finished:
     async def form(self, name: str, make: Callable[[Estimate], T]) -> T:
         """The form of a name, and how it is made of the estimate."""
         if name not in self._forms:
-            self._forms[name] = asyncio.ensure_future(asyncio.to_thread(make, self.estimate))
+            making = self._forms[name] = asyncio.ensure_future(asyncio.to_thread(make, self.estimate))
+            making.add_done_callback(lambda done: self._drop_if_failed(name, done))
         made: T = await asyncio.shield(self._forms[name])
         return made
+
+    def _drop_if_failed(self, name: str, done: asyncio.Future[Any]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            del self._forms[name]
 
 
 @dataclass
@@ -64,9 +69,9 @@ class _Kept:
     """From when on it is computed again for everybody."""
     task: asyncio.Task[None] | None = None
 
-    def result(self) -> Finished:
-        if self.finished is None:
-            assert self.refusal is not None
+    def result(self) -> Finished | None:
+        """What is known; None before the first estimate is finished."""
+        if self.finished is None and self.refusal is not None:
             raise self.refusal.with_traceback(None)
         return self.finished
 
@@ -95,23 +100,29 @@ class Estimates:
         task = own.task or self._begin(own, survey)
         await asyncio.wait({task})
         task.result()
-        return own.result()
+        found = own.result()
+        assert found is not None
+        return found
 
-    async def recent(self, survey: Survey, method: Method, *, by_round: bool = False) -> Finished:
-        """The last estimate, for everybody: however many ask, it is computed now and then only."""
+    async def recent(self, survey: Survey, method: Method, *, by_round: bool = False) -> Finished | None:
+        """The last estimate, for everybody: however many ask, it is computed now and then only.
+
+        None if the first one is not finished in time, since it takes long or waits for other campaigns.
+        """
         own = self._own(survey, method, by_round=by_round)
         task = own.task
         if task is None and self._clock() >= own.due:
             task = self._begin(own, survey)
         if task is not None:
-            await asyncio.wait({task}, timeout=None if own.finished is None else self.patience)
+            await asyncio.wait({task}, timeout=self.patience)
             if task.done():
                 task.result()
         return own.result()
 
     def last(self, survey: Survey, method: Method, *, by_round: bool = False) -> Finished | None:
         """The last estimate that was finished, if there is one."""
-        return self._own(survey, method, by_round=by_round).finished
+        own = self._kept.get((survey.id, method, by_round))
+        return None if own is None else own.finished
 
     async def of(self, history: History, method: Method, *, by_round: bool = False) -> Estimate:
         """The estimate from a campaign's phases, of which some may have no reports yet."""

@@ -1,5 +1,6 @@
 """What comes of a campaign: numbers of reports, estimates, and exports."""
 
+from http import HTTPStatus
 from typing import Any
 
 from litestar import Request, Response, get
@@ -12,6 +13,7 @@ from privtally.service import exports, operations
 from privtally.service.admin import check_admin, is_from_admin, require_admin
 from privtally.service.collector import TheCollector
 from privtally.service.describing import ADMIN, EVERYBODY_OR_ADMIN, GivesExport, document, refusals
+from privtally.service.problems import ProblemError
 from privtally.service.views import PhaseView, view
 
 
@@ -33,13 +35,18 @@ async def estimates(
 
     With several rounds they are those of the last one that somebody has answered; `by_round` adds every round's. The
     administrator's are from all reports, everybody else's were finished last: they are computed every few seconds.
+    Before the first one is finished, everybody else is asked to try again.
     """
     survey = await collector.survey(campaign)
     if not survey.options.published:
         await check_admin(request, collector)
     known = collector.estimates
     get_estimate = known.current if await is_from_admin(request, collector) else known.recent
-    content = await (await get_estimate(survey, method, by_round=by_round)).form("json", Estimate.dump)
+    finished = await get_estimate(survey, method, by_round=by_round)
+    if finished is None:
+        said = "the campaign's first estimate is being computed; try again in a moment"
+        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "computing", said)
+    content = await finished.form("json", Estimate.dump)
     return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 

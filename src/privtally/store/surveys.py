@@ -1,8 +1,7 @@
 """Surveys: campaigns as they are stored, with their titles, options and plans."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -162,9 +161,9 @@ async def add_tokens(session: Session, campaign: str, hashes: Iterable[bytes]) -
         await session.execute_many("INSERT INTO tokens (campaign, hash) VALUES ($1, $2)", batch)
 
 
-async def has_open_invitations(session: Session) -> bool:
-    """Whether some campaign with tokens is open."""
-    return bool(await session.fetch("SELECT 1 FROM campaigns WHERE needs_token = 1 AND closed = 0 LIMIT 1"))
+async def has_invitations(session: Session) -> bool:
+    """Whether there is a campaign with tokens; a closed one may have been open yesterday, and may be opened again."""
+    return bool(await session.fetch("SELECT 1 FROM campaigns WHERE needs_token = 1 LIMIT 1"))
 
 
 async def is_spent(session: Session, survey: Survey, token: bytes) -> bool | None:
@@ -232,18 +231,41 @@ async def _surveys(session: Session, sql: str, *parameters: str) -> list[Survey]
 
 async def _plan(session: Session, number: int, digest: str) -> Plan:
     """A plan, which never changes: its document is read, and laid out to be sent, once."""
-    kept = _kept_plan(digest)
-    if not kept:
+    plan = _KEPT.find(digest)
+    if plan is None:
         ((document,),) = await session.fetch("SELECT document FROM plans WHERE number = $1", number)
         plan = load_plan(document)
-        plan.dump()
-        kept.append(plan)
-    return kept[0]
+        _KEPT.keep(plan)
+    return plan
 
 
-@lru_cache(maxsize=256)
-def _kept_plan(digest: str) -> list[Plan]:  # noqa: ARG001  # the key
-    return []
+@dataclass
+class KeptPlans:
+    """The plans that were asked for last, as many as fit with their documents into so many bytes."""
+
+    most: int
+    _plans: dict[str, Plan] = field(default_factory=dict)
+    """By digest, the one asked for last at the end."""
+    _bytes: int = 0
+
+    def find(self, digest: str) -> Plan | None:
+        """The plan with this digest, if it is kept."""
+        plan = self._plans.pop(digest, None)
+        if plan is not None:
+            self._plans[digest] = plan
+        return plan
+
+    def keep(self, plan: Plan) -> None:
+        """Keep a plan that was not found, and forget others that have no room beside it."""
+        if plan.digest not in self._plans:
+            self._plans[plan.digest] = plan
+            self._bytes += len(plan.dump())
+        while self._bytes > self.most:
+            first = next(iter(self._plans))
+            self._bytes -= len(self._plans.pop(first).dump())
+
+
+_KEPT = KeptPlans(1 << 25)
 
 
 async def _insert_plan(session: Session, campaign: int, plan: Plan) -> int:

@@ -90,7 +90,7 @@ class Found:
 
 
 async def estimate_so_far(
-    estimates: Estimates, survey: Survey, get: Callable[..., Awaitable[Finished]]
+    estimates: Estimates, survey: Survey, get: Callable[..., Awaitable[Finished | None]]
 ) -> Finished | EstimateError | None:
     """What is known within a moment, or why nothing is; None if the first estimate is not finished."""
     by_round = survey.plans[-1].round > 1
