@@ -16,11 +16,9 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -30,7 +28,6 @@ from benchmarks.core import ATTRIBUTES, SIZE, plan_of
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Codes
 from privtally.exact.source import Source, Stream, Words
-from privtally.mechanisms.fused import kernel
 from privtally.names import MechanismName
 from privtally.participant.bulk import respond_in_bulk
 from privtally.participant.respond import respond_many
@@ -42,14 +39,12 @@ BATCH = 1 << 18
 """The records of one batch where several workers share them."""
 CORES = 2
 BARS = {
-    ("spl", "plain"): 0.25,
-    ("corr-rr", "plain"): 0.15,
-    ("spl", "plain, ids"): 0.125,
-    ("corr-rr", "plain, ids"): 0.075,
+    ("spl", "codes"): 0.25,
+    ("corr-rr", "codes"): 0.15,
+    ("spl", "reports"): 0.125,
+    ("corr-rr", "reports"): 0.075,
 }
 """The least share of the limit on one core, by mechanism and job."""
-FUSED_BARS = {"M reports/s": 80.0, "of the limit": 0.35}
-"""What compiled code on two cores must reach for Corr-RR."""
 
 
 @dataclass
@@ -119,42 +114,23 @@ def streams_at_once(words: int) -> Iterator[Callable[[], None]]:
             process.join()
 
 
-def sample(plan: Plan, codes: Codes, streams: list[Stream], *, fused: bool) -> None:
-    """Private codes alone, each stream's thread for an equal share of the records."""
-    cuts = np.linspace(0, len(codes), len(streams) + 1).astype(int).tolist()
-    shares = [codes[start:end] for start, end in pairwise(cuts)]
-    draw = partial(plan.sampler.privatise, fused=fused)
-    if len(streams) == 1:
-        draw(codes, streams[0])
-        return
-    with ThreadPoolExecutor(len(streams)) as pool:
-        list(pool.map(draw, shares, streams))
-
-
-def with_ids(plan: Plan, codes: Codes, workers: int) -> None:
-    """Whole reports by the function that the command line calls."""
+def respond_on_cores(plan: Plan, codes: Codes) -> None:
+    """Whole reports by the function that the command line calls, with a worker for each core."""
     batches = (codes[start : start + BATCH] for start in range(0, len(codes), BATCH))
-    for _ in respond_in_bulk(plan, batches, workers, fused=True):
+    for _ in respond_in_bulk(plan, batches, CORES):
         pass
 
 
 def jobs_of(mechanism: MechanismName, codes: Codes) -> tuple[float, dict[str, Job]]:
     """The bytes of words that a report takes, and the jobs to time."""
-    plan, streams = plan_of(mechanism), [Stream.from_system() for _ in range(CORES)]
-    counting = Counting(streams[0])
+    plan, stream = plan_of(mechanism), Stream.from_system()
+    counting = Counting(stream)
     plan.sampler.privatise(codes, counting)
-    records = Records(plan.schema, codes)
     jobs = {
-        "plain": Job(partial(sample, plan, codes, streams[:1], fused=False)),
-        "plain, ids": Job(partial(respond_many, plan, records, streams[0], fused=False)),
+        "codes": Job(partial(plan.sampler.privatise, codes, stream)),
+        "reports": Job(partial(respond_many, plan, Records(plan.schema, codes), stream)),
+        f"reports, {CORES} cores": Job(partial(respond_on_cores, plan, codes), CORES),
     }
-    if kernel() is not None:
-        jobs |= {
-            "fast": Job(partial(sample, plan, codes, streams[:1], fused=True)),
-            "fast, ids": Job(partial(respond_many, plan, records, streams[0], fused=True)),
-            "fast, 2 cores": Job(partial(sample, plan, codes, streams, fused=True), CORES),
-            "fast, 2 cores, ids": Job(partial(with_ids, plan, codes, CORES), CORES),
-        }
     return counting.count * 8 / len(codes), jobs
 
 
@@ -168,7 +144,7 @@ def measure(records: int, repetitions: int) -> dict[str, Any]:
         limits = {1: Job(partial(draw_words, Stream.from_system(), words)), CORES: Job(at_once, CORES)}
         jobs = [*limits.values(), *(job for _, own in mechanisms.values() for job in own.values())]
         for job in jobs:
-            job.work()  # compiled, and pages touched
+            job.work()  # pages touched
         for _ in range(repetitions):
             for job in jobs:
                 job.run()
@@ -197,13 +173,7 @@ def measure(records: int, repetitions: int) -> dict[str, Any]:
 def missed_bars(result: dict[str, Any]) -> list[str]:
     """The bars that a result misses."""
     jobs = {(name, job): row for name, own in result["mechanisms"].items() for job, row in own["jobs"].items()}
-    missed = [f"{', '.join(key)}" for key, bar in BARS.items() if jobs[key]["of_limit"] < bar]
-    fused = jobs.get(("corr-rr", "fast, 2 cores"))
-    if fused is not None:
-        reached = {"M reports/s": fused["reports_per_second"] / 1e6, "of the limit": fused["of_limit"]}
-        had = f"where it had {fused['cores']:.1f} of {CORES} cores"
-        missed += [f"corr-rr, fast, {what}, {had}" for what, bar in FUSED_BARS.items() if reached[what] < bar]
-    return missed
+    return [f"{', '.join(key)}" for key, bar in BARS.items() if jobs[key]["of_limit"] < bar]
 
 
 def main() -> None:
@@ -225,12 +195,9 @@ def main() -> None:
                 words = f"limit, {own['bytes_of_words']:.0f} bytes, {cores} core{'s' * (cores > 1)}"
                 print(f"{name:9}{words:22}{limit / 1e6:12.1f}")
             for job, row in own["jobs"].items():
-                bar = BARS.get(
-                    (name, job), FUSED_BARS["of the limit"] if (name, job) == ("corr-rr", "fast, 2 cores") else ""
-                )
                 print(
                     f"{name:9}{job:22}{row['reports_per_second'] / 1e6:12.1f}{row['of_limit']:14.2f}"
-                    f"{bar:>7}{row['cores']:7.2f}"
+                    f"{BARS.get((name, job), ''):>7}{row['cores']:7.2f}"
                 )
     if missed := missed_bars(result):
         sys.exit(f"missed: {'; '.join(missed)}")

@@ -293,10 +293,6 @@ class Subsets:
     def scale(self) -> None:
         return None
 
-    @property
-    def pieces(self) -> None:
-        return None
-
     def holder_counts(self) -> Integers:
         return np.asarray(self._members.sum(axis=0))
 

@@ -40,7 +40,7 @@ NEEDING = {
     "serve": "privtally serve --store sqlite:///new.db",
     "lab": "privtally reproduce fig_11a --runs 1 -o reproduction",
 }
-"""A command for each extra that it needs. The extra `fast` is missing in nothing: draws take longer without it."""
+"""A command for each extra that it needs."""
 
 
 def main(place: Path) -> int:

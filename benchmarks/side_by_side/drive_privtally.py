@@ -1,8 +1,4 @@
-"""privtally in bulk: `respond_many`, `count` and `estimate`, and the random stream alone.
-
-Left to itself, privtally draws so few reports in plain NumPy, also where numba is installed. The jobs "fast" ask for
-compiled code.
-"""
+"""privtally in bulk: `respond_many`, `count` and `estimate`, and the random stream alone."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +11,6 @@ from privtally.collector.tally import count, nothing
 from privtally.documents.plan import Plan, design
 from privtally.documents.report import Reports
 from privtally.exact.source import Source, Stream, Words
-from privtally.mechanisms.fused import kernel
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
@@ -32,24 +27,20 @@ def records_of(population: Population, plan: Plan) -> Records:
     return Records(plan.schema, codes.astype(code_type(plan.schema.sizes), order="F"))
 
 
-def in_pieces(plan: Plan, records: Records, source: Source, *, fast: bool = False) -> Iterator[Reports]:
+def in_pieces(plan: Plan, records: Records, source: Source) -> Iterator[Reports]:
     """Everybody's reports, `PIECE` at a time, so that memory stays the same."""
-    if fast and kernel() is None:
-        raise SystemExit("numba, which the extra `fast` brings, is not installed or told not to compile")
     for start in range(0, len(records), PIECE):
         piece = Records(plan.schema, records.codes[start : start + PIECE])
-        yield respond_many(plan, piece, source, fused=fast or None)
+        yield respond_many(plan, piece, source)
 
 
-def bulk(
-    mechanism: MechanismName, method: Method, population: Population, epsilon: float, *, fast: bool = False
-) -> Work:
+def bulk(mechanism: MechanismName, method: Method, population: Population, epsilon: float) -> Work:
     """Everybody's reports, their counts and the estimate."""
     plan = design(schema_of(population.attributes, population.size), epsilon, mechanism)
     records = records_of(population, plan)
 
     def work() -> Frequencies:
-        pieces = in_pieces(plan, records, Stream.from_system(), fast=fast)
+        pieces = in_pieces(plan, records, Stream.from_system())
         counts = sum((count(plan, reports.codes) for reports in pieces), start=nothing(plan))
         found = estimate([(plan, counts)], method)
         return [own.frequencies for own in found.attributes.values()]
@@ -90,7 +81,6 @@ MECHANISMS: dict[str, MechanismName] = {"SPL": "spl", "SMP": "smp", "RS+FD": "rs
 
 JOBS: dict[str, Job] = {
     **{f"{name}, unbiased": partial(bulk, mechanism, "unbiased") for name, mechanism in MECHANISMS.items()},
-    **{f"{name}, fast": partial(bulk, mechanism, "unbiased", fast=True) for name, mechanism in MECHANISMS.items()},
     **{f"{name}, pooled": partial(bulk, mechanism, "pooled") for name, mechanism in MECHANISMS.items()},
     **{f"{name}, stream alone": partial(stream_alone, mechanism) for name, mechanism in MECHANISMS.items()},
 }

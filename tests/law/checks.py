@@ -27,7 +27,6 @@ from privtally.mechanisms.geometry import Geometry
 from privtally.names import MechanismName, Observer
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from tests.edges import AtEdges, edges_of
 from tests.law.test_sampler import assert_exact_shares
 from tests.support import (
     EXTENDED_PLANS,
@@ -54,7 +53,6 @@ ALIGNED, ALIGNED_LARGE = "aligned", "aligned, large"
 Groups = list[list[str]]
 GROUPS, SILENT_GROUPS = "groups, table", "groups, silent"
 LARGE, LARGE_COPY, LARGE_ROW = "large, uniform", "large, copy", "large, row"
-TABLES = "mixed sizes, aligned table"
 PIVOTS, SILENT_PIVOTS = "two pivots, table", "two pivots, silent"
 BEYOND = (GROUPS, SILENT_GROUPS, PIVOTS, SILENT_PIVOTS, LARGE, LARGE_COPY, LARGE_ROW, ALIGNED, ALIGNED_LARGE)
 LEARNED_PIVOTS, FEWER_PIVOTS = "learned pivots", "fewer pivots"
@@ -139,20 +137,6 @@ def reports_of(name: str) -> Callable[[], None]:
         record = RECORDS[plan.sampler.width]
         records = Records(plan.schema, np.tile(np.array([record], dtype=np.uint8), (40_000, 1)))
         assert chi_square_p(respond_many(plan, records, seeded(8)).codes, plan.sampler.law(record)) > 1e-9
-
-    return check
-
-
-def compiled_draws_of(name: str) -> Callable[[], None]:
-    """Compiled code gives the plain path's reports, also at the edges of pieces and where words are drawn again."""
-
-    def check() -> None:
-        sampler = plan_named(name).sampler
-        records = np.random.default_rng(2).integers(0, sampler.sizes, (300, sampler.width), dtype=np.uint8)
-        for rejected in (False, True):
-            edges = edges_of(sampler, rejected=rejected)
-            plain, compiled = (sampler.privatise(records, AtEdges(edges), fused=fused) for fused in (False, True))
-            assert np.array_equal(plain, compiled)
 
     return check
 
@@ -320,5 +304,4 @@ CHECKS: dict[str, Callable[[], None]] = {
         for name in (*MECHANISMS, GROUPS, PIVOTS, LARGE, ALIGNED, LEARNED_PIVOTS, FEWER_PIVOTS)
     },
     **{f"reports of {name}": reports_of(name) for name in (*MECHANISMS, *BEYOND)},
-    **{f"compiled draws of {name}": compiled_draws_of(name) for name in (*MECHANISMS, *BEYOND, TABLES)},
 }

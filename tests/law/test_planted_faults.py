@@ -20,15 +20,14 @@ from privtally.collector.learn.wanted import Wanted
 from privtally.documents import campaign as campaigns
 from privtally.documents import plan as plans
 from privtally.documents.campaign import refresh
-from privtally.exact.source import WORD, Source, Taken, words_below
-from privtally.mechanisms import Mechanism, Part, PartPlan, aligned, fills, fused, named, pivot_guess, projective
+from privtally.exact.source import WORD, Source, words_below
+from privtally.mechanisms import Mechanism, Part, PartPlan, aligned, fills, named, pivot_guess, projective
 from privtally.mechanisms import channel as channels
 from privtally.mechanisms import filling as fillings
 from privtally.mechanisms.aligned import NOTHING, ByClass
 from privtally.mechanisms.channel import Keep
 from privtally.mechanisms.filling import InSet, Rows, Uniform
 from privtally.mechanisms.geometry import Geometry
-from privtally.mechanisms.pieces import Pieces
 from privtally.mechanisms.projective import Projective
 from tests.law.checks import (
     ALIGNED,
@@ -44,7 +43,6 @@ from tests.law.checks import (
     PIVOTS,
     SILENT_GROUPS,
     SILENT_PIVOTS,
-    TABLES,
     TOTALS,
 )
 from tests.support import Subsets
@@ -373,26 +371,6 @@ def put_change(step: Callable[[Any, Quadratic, np.ndarray], Quadratic]) -> Plant
     return put(Quadratic, "after_change", lambda self, root: step(honest, self, root))
 
 
-def put_pieces(channel: Any, change: Callable[[Pieces], Pieces]) -> Plant:
-    honest = channel.pieces.fget
-    return put(channel, "pieces", property(lambda self: change(honest(self))))
-
-
-def with_ends(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Pieces], Pieces]:
-    def changed(own: Pieces) -> Pieces:
-        assert own.ends is not None
-        return replace(own, ends=change(own.ends))
-
-    return changed
-
-
-def others_first(part: Part, branch: tuple[int, ...]) -> Iterator[tuple[int, Pieces | None]]:
-    drawn = list(honest_slots(part, branch))
-    yield from (*drawn[: len(branch)], *reversed(drawn[len(branch) :]))
-
-
-honest_slots = fused._slots
-
 FAULTS: dict[str, tuple[Plant, str]] = {
     "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))), "words of randomized response"),
     "first step stays": (put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.size - 1)).astype(np.int64)) % s.size).astype(np.uint8))), "words of randomized response"),
@@ -468,18 +446,6 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "one pivot that keeps the budget of two": (put_build(lambda part, parts: Fraction(1, (2 if part.fill and part.pivots == 1 else 1) * parts)), f"budget of {FEWER_PIVOTS}"),
     "pivots that noise supports": (put(joint_tables, "gain_of", lambda *_: 1.0), "meaning of fewer pivots"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
-    # compiled code
-    "compiled pieces one word too long": (put_pieces(Keep, lambda own: replace(own, length=own.length + own.drawn)), "compiled draws of spl"),
-    "compiled pieces that turn too little": (put_pieces(Keep, lambda own: replace(own, first=0)), "compiled draws of rs-fd"),
-    "compiled code that rejects nothing": (put_pieces(Keep, lambda own: replace(own, bound=WORD)), "compiled draws of spl"),
-    "compiled code that rejects one word too few": (put_pieces(Keep, lambda own: replace(own, bound=own.bound + own.drawn)), "compiled draws of spl"),
-    "compiled even pieces one word too short": (put_pieces(Uniform, lambda own: replace(own, length=own.length - own.drawn)), "compiled draws of rs-fd"),
-    "compiled copies that do not turn": (put_pieces(Keep, lambda own: replace(own, turns=False)), "compiled draws of corr-rr"),
-    "compiled rows that end too late": (put_pieces(Rows, with_ends(lambda ends: ends + 1)), "compiled draws of rs-rfd"),
-    "compiled tables with the first row for all": (put_pieces(Rows, with_ends(lambda ends: np.repeat(ends[:1], len(ends), axis=0))), "compiled draws of cond-rr"),
-    "compiled tables with rows in another order": (put_pieces(Rows, with_ends(lambda ends: ends[::-1])), f"compiled draws of {PIVOTS}"),
-    "compiled fills in another order": (put(fused, "_slots", others_first), f"compiled draws of {TABLES}"),
-    "words lost where one is drawn again": (put(fused, "Taken", lambda words, source: Taken(words[1:], source)), "compiled draws of corr-rr"),
     # rounds
     "a refresh asks as the last plan": (put(campaigns, "refresh", refresh_of_the_last), "parts of rounds"),
     "rounds with other parts": (put(campaigns, "_check_starts", lambda *_: None), "parts of rounds"),

@@ -113,6 +113,15 @@ def test_the_frequencies_of_every_attribute_sum_to_one(case: tuple[Plan, Records
         assert all(error > 0 for error in attribute.standard_errors)
 
 
+def test_records_of_any_type_and_layout_draw_the_same() -> None:
+    sampler = plan_of("corr-rr", (4, 4, 4)).sampler
+    records = np.random.default_rng(2).integers(0, 4, (1_000, 3), dtype=np.uint8)
+    expected = sampler.privatise(records, seeded(1))
+    for layout in (records, np.asfortranarray(records), np.repeat(records, 2, axis=0)[::2]):
+        for kind in (np.uint8, np.uint16):
+            assert np.array_equal(sampler.privatise(layout.astype(kind, order="K"), seeded(1)), expected)
+
+
 @pytest.mark.parametrize("size", [2, 3])
 def test_never_copying_gives_another_code_every_time(size: int) -> None:
     """Phase I chooses this for opposite questions; with two labels it leaves nothing to choose from."""

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from privtally.errors import RecordError
 from privtally.exact.source import Stream
-from privtally.mechanisms import mechanism
 from privtally.participant import bulk
 from privtally.participant.bulk import WAITING, respond_in_bulk
 from tests.support import chi_square_p, first_plan, plan_of
@@ -21,13 +20,12 @@ def alike(record: tuple[int, ...], people: int) -> Batch:
     return np.tile(np.array(record, dtype=np.uint8), (people, 1))
 
 
-@pytest.mark.parametrize("fused", [False, True, None])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_come_back_in_order_and_follow_the_law(workers: int, fused: bool | None) -> None:
+def test_batches_come_back_in_order_and_follow_the_law(workers: int) -> None:
     plan = plan_of("corr-rr", (3, 3, 3))
     records = [(0, 1, 2), (2, 2, 0)] * 5
     batches = (alike(record, 4_000 + number) for number, record in enumerate(records))
-    reports = list(respond_in_bulk(plan, batches, workers, fused=fused))
+    reports = list(respond_in_bulk(plan, batches, workers))
     assert [len(batch) for batch in reports] == [4_000 + number for number in range(10)]
     for own, other in ((0, 1), (1, 0)):
         codes = np.concatenate([batch.codes for batch in reports[own::2]])
@@ -93,17 +91,3 @@ def test_a_fault_of_the_input_ends_the_work() -> None:
 def test_there_is_at_least_one_worker() -> None:
     with pytest.raises(ValueError, match="worker"):
         next(respond_in_bulk(first_plan((2, 2)), [], workers=0))
-
-
-def test_compiled_code_takes_over_once_enough_people_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool | None] = []
-    honest = mechanism.Mechanism.privatise
-
-    def privatise(self: mechanism.Mechanism, *given: object, fused: bool | None = None) -> object:
-        asked.append(fused)
-        return honest(self, *given, fused=fused)  # type: ignore[arg-type]  # passed on as they came
-
-    monkeypatch.setattr(bulk, "REPAYING", 12)
-    monkeypatch.setattr(mechanism.Mechanism, "privatise", privatise)
-    list(respond_in_bulk(first_plan((2, 2)), [alike((0, 1), 5)] * 4))
-    assert asked == [False, False, True, True]

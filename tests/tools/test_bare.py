@@ -28,6 +28,5 @@ def test_a_sentence_names_the_extra(code: int, said: str, sound: bool) -> None:
 
 
 def test_every_extra_for_users_is_tried() -> None:
-    """But `fast`, without which nothing is missing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(NEEDING) == set(project["optional-dependencies"]) - {*FOR_MAKERS, "fast"}
+    assert set(NEEDING) == set(project["optional-dependencies"]) - set(FOR_MAKERS)

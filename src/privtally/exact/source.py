@@ -60,18 +60,6 @@ class Stream:
         return out.astype(np.uint64, copy=False)
 
 
-class Taken:
-    """Words that were taken from a source already, and then the source's next ones."""
-
-    def __init__(self, words: Words, source: Source) -> None:
-        self._words = words
-        self._source = source
-
-    def words(self, count: int) -> Words:
-        taken, self._words = self._words[:count], self._words[count:]
-        return np.concatenate([taken, self._source.words(count - len(taken))])
-
-
 def words_below(source: Source, bound: int, count: int) -> Words:
     """`count` words, each uniform over 0 … bound − 1: words at or above the bound are drawn again."""
     if not 0 < bound <= WORD:

@@ -55,10 +55,6 @@ class ByClass:
     def scale(self) -> None:
         return None
 
-    @property
-    def pieces(self) -> None:
-        return None
-
     def probability(self, given: int, output: int) -> Fraction:
         match, own = int(self.match[given]), int(self.classes[output])
         chance = Fraction(1, self.keep.size) if match == NOTHING else self.keep.probability(match, own)

@@ -17,7 +17,6 @@ from privtally.errors import PlanError
 from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.exponential import at_most_exp, floor_of
 from privtally.exact.source import WORD, Source, words_below
-from privtally.mechanisms.pieces import Pieces
 from privtally.schema import code_type
 
 LEAST_REALISED = Fraction(9_999, 10_000)
@@ -33,10 +32,6 @@ class Channel(Protocol):
     @property
     def scale(self) -> Fraction | None:
         """λ where the channel is λ·identity plus a constant, whatever its input; None where it is not of that form."""
-
-    @property
-    def pieces(self) -> Pieces | None:
-        """How one word decides the output, for those who draw in bulk; None where it takes several words."""
 
     def probability(self, given: int, output: int) -> Fraction:
         """The exact probability of an output code given an input code."""
@@ -189,13 +184,6 @@ class Keep:
         moved += moved.dtype.type(1)
         np.minimum(moved, moved - moved.dtype.type(self.size), out=moved)  # what is below 0 wraps to above every code
         return moved.astype(small, copy=False)
-
-    @property
-    def pieces(self) -> Pieces:
-        if not self.other:
-            return Pieces(self.size, turns=True, drawn=False)
-        bound = self.total * self._fit
-        return Pieces(self.size, 1, turns=True, number=self.size, length=self.other * self._fit, bound=bound)
 
     @property
     def _fit(self) -> int:

@@ -12,7 +12,6 @@ from privtally.exact.arrays import Codes, Distribution, Integers
 from privtally.exact.probability import PROBABILITY_UNIT, whole_parts
 from privtally.exact.source import WORD, Source, words_below
 from privtally.mechanisms.channel import Asked, Channel, Keep
-from privtally.mechanisms.pieces import Pieces
 from privtally.schema import code_type
 
 
@@ -25,13 +24,6 @@ class Uniform:
     @property
     def scale(self) -> Fraction:
         return Fraction(0)
-
-    @property
-    def pieces(self) -> Pieces:
-        if self.outputs == 1:
-            return Pieces(1, drawn=False)
-        length = WORD // self.outputs
-        return Pieces(self.outputs, number=self.outputs, length=length, bound=length * self.outputs)
 
     def probability(self, given: int, output: int) -> Fraction:
         return Fraction(1, self.outputs)
@@ -66,10 +58,6 @@ class Rows:
     @property
     def scale(self) -> Fraction | None:
         return Fraction(0) if len(self.weights) == 1 else None
-
-    @property
-    def pieces(self) -> Pieces:
-        return Pieces(self.outputs, number=self.outputs, ends=np.cumsum(self.weights, axis=1)[:, :-1])
 
     def probability(self, given: int, output: int) -> Fraction:
         row = self.weights[given if len(self.weights) > 1 else 0]
@@ -112,10 +100,6 @@ class InSet:
     @property
     def scale(self) -> Fraction | None:
         return Fraction(0) if self.labels.scale == 0 else None
-
-    @property
-    def pieces(self) -> None:
-        return None
 
     def probability(self, given: int, output: int) -> Fraction:
         chances = (self.labels.probability(given, label) for label in self.asked.holders(output))

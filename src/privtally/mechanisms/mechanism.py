@@ -1,6 +1,6 @@
 """The mechanism: a product of parts. Law, linear operator and sampler, all from the same integer weights."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,6 @@ import numpy as np
 from privtally.errors import PlanError
 from privtally.exact.arrays import Codes, Distribution
 from privtally.exact.source import Source
-from privtally.mechanisms.fused import fuse
 from privtally.mechanisms.part import Joint, Part
 from privtally.schema import code_type
 
@@ -21,12 +20,6 @@ Law = dict[tuple[int, ...], Fraction]
 
 CHUNK = 1 << 16
 """How many records are privatised at once: few enough to stay in the processor's cache."""
-
-REPAYING = 1 << 25
-"""From about so many records on, compiled code saves more than the half second that loading it takes."""
-
-Draw = Callable[[Codes, Codes, Source], None]
-"""Draws a part's private codes for a chunk of records (attribute, person) into the part's rows of a table like it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,27 +91,19 @@ class Mechanism:
                 return f"a report must answer {part.pivots} of {len(part.attributes)} attributes, this one has {asked}"
         return None
 
-    def privatise(self, codes: Codes, source: Source, *, fused: bool | None = None) -> Codes:
+    def privatise(self, codes: Codes, source: Source) -> Codes:
         """One report for each record, record by record independent.
 
-        `fused` says whether compiled code draws where it can; left out, it does from `REPAYING` records on. The same
-        words give the same reports either way. The codes of one attribute stand side by side in memory, as everybody
-        who counts them or writes them as columns wants them.
+        The codes of one attribute stand side by side in memory, as everybody who counts them or writes them as columns
+        wants them.
         """
-        compiled = len(codes) >= REPAYING if fused is None else fused
-        draws = self._fused if compiled else [part.draw for part in self.parts]
         out = np.empty(codes.T.shape, dtype=code_type(self.outputs))
         for start in range(0, len(codes), CHUNK):
-            piece, room = codes[start : start + CHUNK].T, out[:, start : start + CHUNK]
-            if not compiled:  # NumPy is faster on columns; compiled code reads the records where they stand
-                piece = np.ascontiguousarray(piece)
-            for draw in draws:
-                draw(piece, room, source)
+            piece = np.ascontiguousarray(codes[start : start + CHUNK].T)  # NumPy is faster on columns
+            room = out[:, start : start + CHUNK]
+            for part in self.parts:
+                part.draw(piece, room, source)
         return out.T
-
-    @cached_property
-    def _fused(self) -> list[Draw]:
-        return [(fuse(part) or part).draw for part in self.parts]
 
 
 def within(part: Part, joint: Joint) -> Joint:

@@ -69,10 +69,6 @@ class Projective:
         return Fraction((self.inside - self.meet) * (self.same - self.other), self.total)
 
     @property
-    def pieces(self) -> None:
-        return None
-
-    @property
     def ratio(self) -> Fraction:
         return Fraction(self.same, self.other)
 

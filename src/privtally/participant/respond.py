@@ -71,14 +71,10 @@ def respond(
     return make()
 
 
-def respond_many(plan: Plan, records: Records, source: Source | None = None, *, fused: bool | None = None) -> Reports:
-    """The reports of many participants: the same weights, the same steps, a faster source.
-
-    `fused` says whether compiled code draws where it can, which needs the extra `fast`; left out, it does for many
-    millions of participants. The same words give the same reports either way.
-    """
+def respond_many(plan: Plan, records: Records, source: Source | None = None) -> Reports:
+    """The reports of many participants: the same weights, the same steps, a faster source."""
     source = source or Stream.from_system()
     if records.schema != plan.schema:
         raise RecordError("the records were encoded for another schema than the plan's")
     ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
-    return Reports(plan, ids, plan.sampler.privatise(records.codes, source, fused=fused))
+    return Reports(plan, ids, plan.sampler.privatise(records.codes, source))
