@@ -137,10 +137,10 @@ endif
 clean:
 	rm -rf $(VENV) build
 
+# On simulated people; with TABLES=DIR on the tables of a directory too.
 accuracy: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --notes docs/notes
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bounds --notes docs/notes
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.advice --notes docs/notes
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy --notes docs/notes $(if $(TABLES),--tables $(TABLES))
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage
 
 # Every picture of the documentation that a program makes; those of the pages need chromium. A seed is for simulated people only.
 pictures: $(READY)

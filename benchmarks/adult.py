@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.accuracy import rewrite
-from privtally.cli.auto import in_words
+from privtally.cli.auto import layout
 from privtally.collector.estimate import estimate
 from privtally.collector.learn import LaterGroups
 from privtally.collector.tally import count
@@ -30,7 +30,8 @@ from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.exact.source import Source
 from privtally.job import run_campaign
-from privtally.lab.advise import POINTS, recommend
+from privtally.lab.advise import recommend
+from privtally.lab.compare import POINTS
 from privtally.lab.paper.datasets import data_directory, read_lines
 from privtally.lab.seed import seeded
 from privtally.lab.variants import chosen_groups
@@ -103,17 +104,17 @@ def run(way: Way, records: Records, epsilon: float, source: Source) -> Estimate:
     schema, mechanism = records.schema, way.mechanism
     if mechanism == "auto":
         chosen = recommend(schema, epsilon, len(records)).design
-        return run_campaign(records, epsilon, source=source, **chosen.campaign_options).estimate("pooled")
+        return run_campaign(records, epsilon, source=source, **chosen.options).estimate("likelihood")
     if way.plain:
         plan = design(schema, epsilon, mechanism, source=source)
         plain = (msgspec.structs.replace(p, channels=(RandomizedResponse(),) * len(p.channels)) for p in plan.parts)
         plan = msgspec.structs.replace(plan, parts=tuple(plain))
-        return estimate([(plan, count(plan, respond_many(plan, records, source).codes))], "pooled")
+        return estimate([(plan, count(plan, respond_many(plan, records, source).codes))], "likelihood")
     after_phase1 = way.groups and NAMED[mechanism].learns
     groups = _groups(schema, epsilon, mechanism) if way.groups and not after_phase1 else None
     later: LaterGroups = "auto" if after_phase1 else None
     job = run_campaign(records, epsilon, mechanism, source, groups=groups, later_groups=later, pivots=way.pivots)
-    return job.estimate("pooled")
+    return job.estimate("likelihood")
 
 
 def _groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> Sequence[Sequence[str]]:
@@ -169,7 +170,7 @@ def page(found: Measured, records: Records) -> str:
     lines += ["", "| ε | best if the question may be known | best if not | auto takes |", "|---|---|---|---|"]
     for epsilon, ways in best.items():
         names = [f"{way.name}: ± {found[way][epsilon]:.2g}" for way in ways]
-        auto = in_words(recommend(records.schema, epsilon, len(records)).design)
+        auto = layout(recommend(records.schema, epsilon, len(records)).design)
         lines.append(f"| {epsilon:g} | {' | '.join(names)} | {auto} |")
     lines += ["", *(f"Not run: {way.name}. {reason[0].upper()}{reason[1:]}." for way, reason in reasons.items())]
     lines += ["", *_channels(records)]

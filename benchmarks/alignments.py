@@ -11,19 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privtally.collector.learn.secrecy import UnattainableGuessError
 from privtally.exact.arrays import Floats
-from privtally.job import Job, run_campaign
+from privtally.job import run_campaign
 from privtally.lab.paper.datasets import data_directory, read_lines
 from privtally.lab.seed import seeded
 from privtally.mechanisms.coarsen import coarsened
-from privtally.names import MechanismName, Method, Rule, with_effect
+from privtally.names import MechanismName, Method, Rule
 from privtally.schema import Attribute, Records, Schema
 
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
 SIZES = (4, 6, 8)
-EVEN = 1 / len(SIZES)
-"""Only even fills hide the pivot of three questions this well, and not even they where codes are no labels."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +28,14 @@ class Campaign:
     """A mechanism with what it needs to know."""
 
     mechanism: MechanismName
-    rule: Rule = "robust"
-    max_pivot_guess: float = 0.5
-    method: Method = "pooled"
+    rule: Rule | None = None
+    method: Method = "likelihood"
     coarse: bool = False
 
 
 CAMPAIGNS: Mapping[str, Campaign] = {
     "rs-fd": Campaign("rs-fd"),
-    "corr-rr, even fills": Campaign("corr-rr", max_pivot_guess=EVEN),
     "corr-rr, robust": Campaign("corr-rr"),
-    "corr-rr, robust, G = 1": Campaign("corr-rr", max_pivot_guess=1.0),
     "corr-rr, proposition": Campaign("corr-rr", "proposition"),
     "corr-rr, proposition, `paper`": Campaign("corr-rr", "proposition", method="paper"),
     "cond-rr": Campaign("cond-rr"),
@@ -116,11 +110,6 @@ def class_totals(schema: Schema) -> list[Floats]:
     return found
 
 
-def _run(campaign: Campaign, people: Records, epsilon: float, seed: int, most: float) -> Job:
-    wanted = with_effect(campaign.mechanism, campaign.rule, {"rule": campaign.rule, "max_pivot_guess": most})
-    return run_campaign(people, epsilon, campaign.mechanism, seeded(seed), **wanted)
-
-
 def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, classes: bool) -> float:
     """The mean squared error of one campaign, of frequencies of labels or of classes."""
     truth = [np.array(own) for own in people.frequencies().values()]
@@ -131,10 +120,7 @@ def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, cla
         if campaign.coarse:
             merged = [matrix.argmax(axis=0)[own] for matrix, own in zip(sums, people.codes.T, strict=True)]
             asked = Records(coarsened(people.schema), np.column_stack(merged))
-    try:
-        job = _run(campaign, asked, epsilon, seed, campaign.max_pivot_guess)
-    except UnattainableGuessError as refusal:
-        job = _run(campaign, asked, epsilon, seed, refusal.least)
+    job = run_campaign(asked, epsilon, campaign.mechanism, seeded(seed), rule=campaign.rule)
     found = [np.array(own.frequencies) for own in job.estimate(campaign.method).attributes.values()]
     if classes and not campaign.coarse:
         found = [matrix @ own for matrix, own in zip(sums, found, strict=True)]

@@ -1,143 +1,265 @@
-"""How often 95 % intervals hold the true frequency, for every option a campaign can have.
+"""How often 95 % intervals hold the truth, answer by answer, for every mechanism and option.
 
-`python -m benchmarks.coverage` prints a table for the notes: each option's campaigns are run from answers to estimates,
-person by person. Every run has a made-up population of its own, whose frequencies are known, and people drawn from it.
-With `--by-people` the table has a row for each number of people, over the mechanisms without further options.
+`python -m benchmarks.coverage [--runs 600] [--again 5000] [--people 300 1000 5000] [--epsilon 0.5 1 2 4] [--only TEXT]`
+
+The truth is a fixed population, with answers of 85, 40, 5 and 1 %, alike and unlike questions, numbers in bins, a
+question that may be skipped, and 87 labels with a long tail; people are drawn from it in every run, and answers go
+together. Reports are drawn without users wherever the table of records is small, so that a run takes some milliseconds.
+An answer whose intervals hold less than 93 % of the time is looked at once more, with `--again` new runs, and what was
+seen then counts: it must reach 92 %, or 90 % where fewer than 50 people answer the question. Prints the worst answers
+by name; exits with 1 if one is below its bar.
 """
 
 import argparse
-from collections.abc import Mapping
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from privtally.documents.estimate import Frequencies
-from privtally.job import run_campaign
+from privtally.collector.estimate import Phase, estimate
+from privtally.collector.learn import learn
+from privtally.collector.tally import count, count_times
+from privtally.documents.campaign import phase1_people, refresh
+from privtally.documents.estimate import Estimate
+from privtally.documents.plan import Plan, design
+from privtally.documents.sub_reports import distinct
+from privtally.exact.arrays import Floats, Integers
+from privtally.lab import survey
+from privtally.lab.parallel import run_jobs
 from privtally.lab.seed import seeded
-from privtally.names import MechanismName, Method
-from privtally.schema import Attribute, Records, Schema
+from privtally.lab.simulate import simulate
+from privtally.mechanisms import NAMED
+from privtally.names import MechanismName
+from privtally.participant.respond import respond_many
+from privtally.schema import Attribute, Records, Schema, code_type
 
-METHODS: tuple[Method, ...] = ("unbiased", "pooled")
-PEOPLE, EPSILONS = (200, 500, 1_500, 5_000), (1.0, 2.0)
+RUNS, AGAIN = 600, 5_000
+PEOPLE, EPSILONS = (300, 1_000, 5_000), (0.5, 1.0, 2.0, 4.0)
+SUSPECT, BAR, BAR_OF_FEW, FEW = 0.93, 0.92, 0.90, 50
+EXACT_RECORDS = 1 << 12
+SHOWN = 12
 SCALE = ("never", "rarely", "weekly", "daily")
 
-ALIKE = Schema.of(dict.fromkeys(("sleep", "mood", "meals", "drinks"), SCALE))
-MIXED = Schema(
-    (
-        Attribute("smokes", ("yes", "no")),
-        Attribute("travel", ("walk", "bicycle", "bus", "car", "other")),
-        Attribute("pet", ("cat", "dog", "none"), optional=True),
-        Attribute("age", bins=(0, 18, 40, 65, 120)),
-        Attribute("health", ("poor", "fair", "good"), ordered=True),
-    )
+
+@dataclass(frozen=True)
+class Population:
+    """Questions, and the law of the answers of two kinds of people, of whom `share` are of the first."""
+
+    schema: Schema
+    laws: Sequence[tuple[Floats, Floats]]
+    share: float = 0.5
+
+    @property
+    def truth(self) -> list[Floats]:
+        """The frequencies of every question."""
+        return [self.share * one + (1 - self.share) * two for one, two in self.laws]
+
+    def people(self, number: int, generator: np.random.Generator) -> Integers:
+        """Records of people: the answers of one kind of people go together."""
+        kind = (generator.random(number) >= self.share).astype(int)
+        columns = []
+        for own in self.laws:
+            edges = np.cumsum(np.array(own), axis=1)[:, :-1]
+            columns.append((generator.random(number)[:, None] > edges[kind]).sum(axis=1))
+        return np.column_stack(columns)
+
+
+def _around(*shares: float) -> tuple[Floats, Floats]:
+    """Two kinds of people whose mean has these shares."""
+    law = np.array(shares) / sum(shares)
+    turned = np.roll(law, 1)
+    away = 0.5 * min(1.0, float((law / np.maximum(turned, 1e-9)).min()), float(((1 - law) / (1 - turned + 1e-9)).min()))
+    return law + away * (turned - law), law - away * (turned - law)
+
+
+ALIKE = Population(
+    Schema.of(dict.fromkeys(("sleep", "mood", "meals", "drinks"), SCALE)),
+    [_around(85, 8, 5, 2), _around(40, 35, 20, 5), _around(54, 40, 5, 1), _around(25, 25, 25, 25)],
 )
-LARGE = Schema((Attribute("town", tuple(f"town {number}" for number in range(64))), Attribute("sleep", SCALE)))
+MIXED = Population(
+    Schema(
+        (
+            Attribute("smokes", ("no", "yes")),
+            Attribute("travel", ("walk", "bicycle", "bus", "car", "other")),
+            Attribute("pet", ("cat", "dog", "none"), optional=True),
+            Attribute("age", bins=(0, 18, 40, 65, 120)),
+        )
+    ),
+    [_around(85, 15), _around(40, 25, 29, 5, 1), _around(30, 25, 30, 15), _around(15, 40, 30, 15)],
+)
+LONG = Population(
+    Schema((Attribute("town", tuple(f"town {own}" for own in range(87))), Attribute("sleep", SCALE))),
+    [_around(*(1 / rank for rank in range(1, 88))), _around(85, 8, 5, 2)],
+)
 
 
 @dataclass(frozen=True)
 class Option:
-    """A schema, a mechanism and what `run_campaign` is told."""
+    """A population, a mechanism, and what `design` and `learn` are told."""
 
-    schema: Schema
+    population: Population
     mechanism: MechanismName
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    learning: Mapping[str, Any] = field(default_factory=dict)
+    rounds: int = 1
 
 
 LEARNING: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
-PAIRS = (("smokes", "pet"), ("travel", "age", "health"))
+ALL: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", *LEARNING)
+PAIRS = (("smokes", "pet"), ("travel", "age"))
 OPTIONS = {
-    **{f"{name}": Option(ALIKE, name) for name in ("spl", "smp", "rs-fd", *LEARNING)},
-    **{f"{name}, different label sets": Option(MIXED, name) for name in ("spl", "smp", "rs-fd", *LEARNING)},
-    **{f"{name}, groups": Option(MIXED, name, {"groups": PAIRS}) for name in ("smp", "rs-fd", *LEARNING)},
-    **{f"{name}, groups after Phase I": Option(MIXED, name, {"later_groups": "auto"}) for name in LEARNING},
-    **{f"{name}, two pivots": Option(MIXED, name, {"pivots": 2}) for name in ("smp", "rs-fd", "rs-rfd", "cond-rr")},
-    "smp, three pivots": Option(MIXED, "smp", {"pivots": 3}),
-    **{f"{name}, 64 labels": Option(LARGE, name) for name in ("spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr")},
+    **{name: Option(ALIKE, name) for name in ALL},
+    **{f"{name}, unlike": Option(MIXED, name) for name in ALL},
+    **{f"rs-fd, {many} decoys": Option(ALIKE, "rs-fd", {"decoys": many}) for many in (1, 2)},
+    **{f"{name}, one decoy, unlike": Option(MIXED, name, {"decoys": 1}) for name in ("rs-fd", "rs-rfd", "cond-rr")},
+    "corr-rr, one decoy": Option(ALIKE, "corr-rr", {"decoys": 1}),
+    "corr-rr, published": Option(ALIKE, "corr-rr", learning={"rule": "published"}),
+    **{f"{name}, groups": Option(MIXED, name, {"groups": PAIRS}) for name in ("smp", "rs-fd", "cond-rr")},
+    "smp, two pivots": Option(MIXED, "smp", {"pivots": 2}),
+    "rs-fd, two pivots": Option(MIXED, "rs-fd", {"pivots": 2}),
+    **{f"{name}, 87 labels": Option(LONG, name) for name in ("spl", "smp", "rs-fd")},
+    "one decoy, three rounds": Option(MIXED, "rs-fd", {"decoys": 1}, rounds=3),
 }
+Cell = tuple[str, int, float]
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The share of intervals that hold, and the largest distance of an estimate in standard errors."""
-
-    held: float
-    farthest: float
+def plans_of(option: Option, epsilon: float) -> Plan:
+    """The first plan of a campaign, the same in every run."""
+    return design(option.population.schema, epsilon, option.mechanism, **option.arguments, source=seeded(1))
 
 
-def population(schema: Schema, generator: np.random.Generator) -> list[np.ndarray]:
-    """The law of each attribute in two kinds of people, who are equally many."""
-    return [generator.dirichlet(np.ones(size), size=2) for size in schema.sizes]
+def counted(plan: Plan, codes: Integers, generator: np.random.Generator) -> Phase:
+    """The counts of these people's reports."""
+    if np.prod(plan.schema.sizes) <= EXACT_RECORDS:
+        reports = simulate(plan.sampler, distinct(plan.schema.sizes, codes, np.ones(len(codes), np.int64)), generator)
+        return plan, count_times(plan, reports.codes, reports.times)
+    records = Records(plan.schema, codes.astype(code_type(plan.schema.sizes)))
+    return plan, count(plan, respond_many(plan, records, seeded(int(generator.integers(1 << 62)))).codes)
 
 
-def people_of(schema: Schema, laws: list[np.ndarray], number: int, generator: np.random.Generator) -> Records:
-    """People drawn from the population: answers of one kind of people go together."""
-    kind = generator.integers(2, size=number)
-    columns = []
-    for own in laws:
-        edges = np.cumsum(own, axis=1)[:, :-1]
-        columns.append((generator.random(number)[:, None] > edges[kind]).sum(axis=1))
-    return Records(schema, np.column_stack(columns))
+def campaign(option: Option, first: Plan, people: int, generator: np.random.Generator) -> list[Phase]:
+    """A campaign of people drawn from the population."""
+    history: list[Phase] = []
+    for number in range(option.rounds):
+        plan = refresh([plan for plan, _ in history]) if number else first
+        phase1 = phase1_people(people, 0.1) if NAMED[option.mechanism].learns else people
+        history.append(counted(plan, option.population.people(phase1, generator), generator))
+        if phase1 < people:
+            later = learn(history, people=people - phase1, **option.learning)
+            history.append(counted(later, option.population.people(people - phase1, generator), generator))
+    return history
 
 
-def cover(option: Option, method: Method, *, epsilon: float, people: int, runs: int, seed: int) -> Coverage:
-    """What happens to all intervals of an option's estimates."""
-    generator, source = np.random.default_rng(seed), seeded(seed)
-    held, farthest = [], 0.0
+def held_in(found: Estimate, population: Population) -> Iterator[tuple[str, bool]]:
+    """Whether each interval of an estimate holds, by the name of what it is about."""
+    for attribute, true in zip(population.schema.attributes, population.truth, strict=True):
+        own = found.attributes[attribute.name]
+        assert own.low
+        assert own.high
+        for label, low, share, high in zip(own.labels, own.low, true, own.high, strict=True):
+            yield f"{attribute.name}: {label}", low <= share <= high
+        if own.answered is not msgspec.UNSET:
+            assert own.answered.low
+            assert own.answered.high
+            among = true[:-1] / true[:-1].sum()
+            for label, low, share, high in zip(own.labels, own.answered.low, among, own.answered.high, strict=False):
+                yield f"{attribute.name}: {label} among those who answered", low <= share <= high
+        if own.mean is not msgspec.UNSET and attribute.numbers is not None:
+            middle = [
+                (low + high) / 2 for low, high in zip(attribute.numbers.lowest, attribute.numbers.highest, strict=True)
+            ]
+            yield f"{attribute.name}: mean", own.mean.low <= float(true @ middle) <= own.mean.high
+        if own.quantiles is not msgspec.UNSET and attribute.numbers is not None:
+            for each in own.quantiles:
+                code = int(np.searchsorted(np.cumsum(true), each.share - 1e-9))
+                low, high = attribute.numbers.lowest[code], attribute.numbers.highest[code]
+                yield f"{attribute.name}: quantile {each.share}", each.low <= high and low <= each.high
+
+
+def coverage(cell: Cell, runs: int, seed: int) -> dict[str, float]:
+    """The share of runs in which each interval of a cell holds."""
+    name, people, epsilon = cell
+    option = OPTIONS[name]
+    generator = np.random.default_rng([seed, people, round(1000 * epsilon), sum(map(ord, name))])
+    first = plans_of(option, epsilon)
+    held: dict[str, list[bool]] = {}
     for _ in range(runs):
-        laws = population(option.schema, generator)
-        truth = [own.mean(axis=0) for own in laws]
-        records = people_of(option.schema, laws, people, generator)
-        share = 0.2 if option.mechanism in LEARNING else None
-        job = run_campaign(records, epsilon, option.mechanism, source, phase1_share=share, **option.arguments)
-        for own, true in zip(job.estimate(method).attributes.values(), truth, strict=True):
-            held += _holds(own, true)
-            away = np.abs(np.array(own.frequencies) - true) / np.array(own.standard_errors)
-            farthest = max(farthest, float(away.max()))
-    return Coverage(float(np.mean(held)), farthest)
+        for what, holds in held_in(estimate(campaign(option, first, people, generator)), option.population):
+            held.setdefault(what, []).append(holds)
+    return {what: float(np.mean(each)) for what, each in held.items()}
 
 
-def _holds(own: Frequencies, true: np.ndarray) -> list[bool]:
-    assert own.low
-    assert own.high
-    return [low <= frequency <= high for low, frequency, high in zip(own.low, true, own.high, strict=True)]
+def demo(runs: int, seed: int) -> dict[str, float]:
+    """The demo with 500 people: corr-rr at ε = 2, its survey's own law."""
+    many = survey.simulate(2_000_000, seeded(seed)).frequencies()
+    generator, source = np.random.default_rng(seed), seeded(seed + 1)
+    first = design(survey.SCHEMA, 2.0, "corr-rr", source=seeded(1))
+    held: dict[str, list[bool]] = {}
+    for _ in range(runs):
+        codes = survey.simulate(500, source).codes.astype(np.int64)
+        history = [counted(first, codes[:50], generator)]
+        history.append(counted(learn(history, people=450), codes[50:], generator))
+        for name, own in estimate(history).attributes.items():
+            for label, low, true, high in zip(own.labels, own.low or (), many[name], own.high or (), strict=True):
+                held.setdefault(f"{name}: {label}", []).append(low <= true <= high)
+    return {what: float(np.mean(each)) for what, each in held.items()}
 
 
-def table(*, epsilon: float, people: int, runs: int, seed: int) -> list[str]:
-    """The lines of the table."""
-    lines = ["| option | unbiased | farthest, in standard errors | pooled |", "|---|---|---|---|"]
-    for name, option in OPTIONS.items():
-        found = [cover(option, own, epsilon=epsilon, people=people, runs=runs, seed=seed) for own in METHODS]
-        lines.append(f"| {name} | {found[0].held:.1%} | {found[0].farthest:.1f} | {found[1].held:.1%} |")
-        print(lines[-1], flush=True)
-    return lines
+def answering(cell: Cell) -> float:
+    """How many people answer a question of a cell, on average."""
+    name, people, epsilon = cell
+    part = plans_of(OPTIONS[name], epsilon).sampler.parts[0]
+    return people * part.pivots / len(part.attributes)
 
 
-def table_by_people(*, runs: int, seed: int) -> list[str]:
-    """The share of intervals that hold over all plain options, and that of the worst option, as people and ε vary."""
-    plain = [own for own in OPTIONS.values() if own.schema is not LARGE and not own.arguments]
-    head = [f"{method}, ε = {epsilon:g} (worst)" for method in METHODS for epsilon in EPSILONS]
-    lines = [f"| people | {' | '.join(head)} |", f"|---:{'|---' * len(head)}|"]
-    for people in PEOPLE:
-        cells = []
-        for method in METHODS:
-            for epsilon in EPSILONS:
-                found = [cover(own, method, epsilon=epsilon, people=people, runs=runs, seed=seed).held for own in plain]
-                cells.append(f"{np.mean(found):.1%} ({min(found):.1%})")
-        lines.append(f"| {people:,} | {' | '.join(cells)} |")
-        print(lines[-1], flush=True)
-    return lines
+def main() -> None:
+    """Measure every cell, look at suspects again, and say what is below its bar."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--again", type=int, default=AGAIN)
+    parser.add_argument("--people", type=int, nargs="+", default=PEOPLE)
+    parser.add_argument("--epsilon", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--only", default="", help="options whose name has this text")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    begin = time.perf_counter()
+    cells = [(name, *own) for name, *own in product(OPTIONS, chosen.people, chosen.epsilon) if chosen.only in name]
+    workers = os.cpu_count() or 1
+
+    def progress(done: int) -> None:
+        print(f"\r{done} of {len(cells)} cells", end="", file=sys.stderr, flush=True)
+
+    first = run_jobs(coverage, [(cell, chosen.runs, chosen.seed) for cell in cells], workers, progress)
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    suspects = []
+    for cell, held in zip(cells, first, strict=True):
+        where = f"{cell[0]}, {cell[1]:,} people, ε = {cell[2]:g}"
+        bar = BAR if answering(cell) >= FEW else BAR_OF_FEW
+        found |= {(where, what): (share, bar) for what, share in held.items()}
+        if min(held.values()) < SUSPECT:
+            suspects.append((cell, where, bar, [what for what, share in held.items() if share < SUSPECT]))
+    again = run_jobs(coverage, [(own[0], chosen.again, chosen.seed + 1) for own in suspects], workers, lambda _: None)
+    for (_, where, bar, names), held in zip(suspects, again, strict=True):
+        found |= {(where, what): (held[what], bar) for what in names}
+    if not chosen.only or chosen.only in "demo":
+        found |= {("demo, 500 people", what): (share, BAR_OF_FEW) for what, share in demo(chosen.runs, 1).items()}
+    shares = sorted((share, where, what) for (where, what), (share, _) in found.items())
+    below = [(share, where, what) for share, where, what in shares if share < found[where, what][1]]
+    print(
+        f"{len(cells)} cells, {len(found):,} intervals, {chosen.runs} runs each; {len(suspects)} cells looked at again."
+    )
+    print(f"Mean {np.mean([own[0] for own in shares]):.1%}; the worst:")
+    for share, where, what in shares[:SHOWN]:
+        print(f"  {share:.1%}  {what}  ({where})")
+    print(f"{len(below)} below their bar; {time.perf_counter() - begin:.0f} s on {workers} cores.")
+    sys.exit(1 if below else 0)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epsilon", type=float, default=2.0)
-    parser.add_argument("--people", type=int, default=5_000)
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--by-people", action="store_true")
-    chosen = parser.parse_args()
-    if chosen.by_people:
-        print("\n".join(table_by_people(runs=chosen.runs, seed=chosen.seed)))
-    else:
-        print("\n".join(table(epsilon=chosen.epsilon, people=chosen.people, runs=chosen.runs, seed=chosen.seed)))
+    main()

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.groups variances` prints the first table of docs/notes/groups.md: the variance of one frequency
 at uniform answers, from one report, for every number of groups of one size; `measured` the same from simulated reports.
-`python -m benchmarks.groups campaigns` prints the second: campaigns whose groups are chosen after Phase I next to those
+`python -m benchmarks.groups campaigns` prints the second: campaigns whose groups are chosen next to those
 with every question alone and with one group, on the same people.
 """
 
@@ -13,15 +13,16 @@ from fractions import Fraction
 import numpy as np
 
 from privtally.collector.estimate import estimate
-from privtally.collector.learn import compare_groups, learn
+from privtally.collector.learn import learn
 from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
 from privtally.documents.sub_reports import SubReports
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import simulate
+from privtally.mechanisms import NAMED
 from privtally.mechanisms.channel import randomized_response
-from privtally.mechanisms.grouping import unbiased_variance
+from privtally.mechanisms.grouping import best_groups, unbiased_variance
 from privtally.names import MechanismName
 from privtally.schema import Schema
 
@@ -106,7 +107,7 @@ def _counts(plan: Plan, codes: np.ndarray, generator: np.random.Generator) -> Co
 
 
 def campaign_errors(mechanism: MechanismName, kind: str, epsilon: float, run: int) -> dict[str, float]:
-    """The mean squared error of the pooled estimate for each way to choose groups, on the same people."""
+    """The mean squared error of the likelihood estimate for each way to choose groups, on the same people."""
     generator = np.random.default_rng(1_000 * run + 7)
     codes = people_of(kind, generator)
     schema = schema_of(codes.shape[1], int(codes.max()) + 1)
@@ -114,7 +115,8 @@ def campaign_errors(mechanism: MechanismName, kind: str, epsilon: float, run: in
     first = design(schema, epsilon, mechanism, source=seeded(run))
     start = round(SHARE * len(codes))
     before = (first, _counts(first, codes[:start], generator))
-    chosen = compare_groups([before], people=len(codes) - start).groups
+    named = NAMED[mechanism]
+    chosen = best_groups(schema.sizes, Fraction(epsilon), named.hidden_among(None), named.learned).groups
     ways = {
         "auto": [[schema.names[own] for own in group] for group in chosen],
         "alone": [[name] for name in schema.names],

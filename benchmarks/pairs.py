@@ -86,7 +86,7 @@ def going_together(generator: np.random.Generator, questions: int = 4, labels: i
 
 
 def campaign_error(mechanism: MechanismName, epsilon: float, run: int) -> float:
-    """The mean squared error of all two-way tables (pooled) of a campaign with two pivots, or of SPL."""
+    """The mean squared error of all two-way tables (likelihood) of a campaign with two pivots, or of SPL."""
     generator = np.random.default_rng(run)
     codes = going_together(generator)
     shape = codes.shape[1], 3

@@ -126,7 +126,6 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
                 _conclusions(),
                 "## Next",
                 "- [How accurate it is](accuracy.md): estimates and rules that do better.\n"
-                "- [Bounds](bounds.md): what copying can and cannot do.\n"
                 "- [The mechanisms, exactly](mechanisms.md).",
             ]
         )

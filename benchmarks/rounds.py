@@ -108,11 +108,11 @@ def campaign(case: Case, laws: Sequence[Floats], generator: Generator, *, refres
 
 def _track(history: History) -> Found:
     rounds = in_rounds(history)
-    return IN_ROUNDS["pooled"](rounds, [len(rounds) - 1], [])[0]
+    return IN_ROUNDS["likelihood"](rounds, [len(rounds) - 1], [])[0]
 
 
 def _together(history: History) -> Found:
-    return IN_ROUNDS["pooled"]([history], [0], [])[0]
+    return IN_ROUNDS["likelihood"]([history], [0], [])[0]
 
 
 ESTIMATES: Mapping[str, Callable[[History], Found]] = {

@@ -31,7 +31,6 @@ from privtally.mechanisms.fills import (
     CopyFill,
     Fill,
     RowFill,
-    SilentFill,
     Table,
     TableFill,
     UniformFill,
@@ -153,17 +152,25 @@ THREE = (2, 3, 2)
 MIXED = (2, 4, 3)
 
 
-def part_of(attributes: tuple[int, ...], pivots: int, fill: AnyFill | None) -> PartPlan:
-    """A part that asks so many of its attributes by randomized response."""
-    return PartPlan(attributes, pivots, (RandomizedResponse(),) * len(attributes), fill)
+def part_of(
+    attributes: tuple[int, ...],
+    pivots: int,
+    fill: AnyFill | None,
+    decoys: int | None = None,
+    channels: tuple[AnyChannel, ...] | None = None,
+) -> PartPlan:
+    """A part that asks `pivots` of its attributes by randomized response; a fill shows all others unless told."""
+    others = len(attributes) - pivots
+    shown = 0 if fill is None else others if decoys is None else decoys
+    return PartPlan(attributes, pivots, channels or (RandomizedResponse(),) * len(attributes), shown, fill)
 
 
-def grouped(*fills: AnyFill) -> Plans:
+def grouped(*fills: AnyFill | None) -> Plans:
     """The two groups, one attribute of each asked with half the budget."""
     return tuple(part_of(group, 1, fill) for group, fill in zip(GROUPS, fills, strict=True)), GROUPED
 
 
-def two_of_three(fill: AnyFill) -> Plans:
+def two_of_three(fill: AnyFill | None) -> Plans:
     """One part of three attributes of which two are asked, with half the budget each."""
     return (part_of((0, 1, 2), 2, fill),), THREE
 
@@ -198,9 +205,14 @@ LABELS: tuple[AnyChannel, ...] = (RandomizedResponse(),)
 LARGE = (5, 3)
 
 
-def large(fill: AnyFill) -> Plans:
+def large(fill: AnyFill | None) -> Plans:
     """One of two attributes asked, the first through the channel for large domains."""
-    return (PartPlan((0, 1), 1, PLANE + LABELS, fill),), LARGE
+    return (part_of((0, 1), 1, fill, channels=PLANE + LABELS),), LARGE
+
+
+def decoys(number: int, fill: AnyFill | None, sizes: tuple[int, ...] = MIXED, pivots: int = 1) -> Plans:
+    """One part with so many decoys."""
+    return (part_of(tuple(range(len(sizes))), pivots, fill, number),), sizes
 
 
 def classed(*probabilities: tuple[float | None, float | None]) -> AlignedFill:
@@ -221,25 +233,41 @@ EXTENDED_PLANS: dict[str, Plans] = {
         (2, 2, 3, 2),
     ),
     "aligned, large": large(AlignedFill((AlignedPair((0, 1), ((0, 0, 1, 2, 1), (2, 0, 1)), (None, 0.625)),))),
-    "large, silent": large(SilentFill()),
+    "large, silent": large(None),
     "large, uniform": large(UniformFill()),
     "large, row": large(_rows_of(LARGE)),
-    "large, copy": ((PartPlan((0, 1), 1, PLANE * 2, CopyFill(((1.0, 0.75), (0.25, 1.0)))),), (4, 4)),
+    "large, copy": ((part_of((0, 1), 1, CopyFill(((1.0, 0.75), (0.25, 1.0))), channels=PLANE * 2),), (4, 4)),
+    "large, one decoy": (
+        (part_of((0, 1, 2), 1, UniformFill(), 1, channels=PLANE + LABELS + PLANE),),
+        (5, 3, 4),
+    ),
     "large, each alone": ((PartPlan((0,), 1, PLANE), PartPlan((1,), 1, LABELS)), LARGE),
     "large, groups": (
         (
-            PartPlan((2, 0), 1, PLANE * 2, CopyFill(((1.0, 0.5), (0.125, 1.0)))),
-            PartPlan((1, 3), 1, LABELS * 2, UniformFill()),
+            part_of((2, 0), 1, CopyFill(((1.0, 0.5), (0.125, 1.0))), channels=PLANE * 2),
+            part_of((1, 3), 1, UniformFill()),
         ),
         (4, 2, 4, 2),
     ),
+    "one decoy, uniform": decoys(1, UniformFill()),
+    "two decoys, uniform": decoys(2, UniformFill(), (2, 3, 2, 2)),
+    "one decoy, row": decoys(1, _rows_of(MIXED)),
+    "one decoy, copy": decoys(1, CopyFill(((1.0, 0.75, 0.5), (0.25, 1.0, 0.0), (0.125, 0.5, 1.0))), (3, 3, 3)),
+    "one decoy, aligned": decoys(1, classed((0.75, 0.125), (None, 0.0), (1.0, 0.25))),
+    "one decoy, table": decoys(1, _tables(MIXED, 1)),
+    "one decoy, groups": (
+        (part_of((4, 0, 2), 1, UniformFill(), 1), part_of((1, 3), 1, UniformFill())),
+        (2, 2, 3, 2, 2),
+    ),
+    "two pivots, one decoy, uniform": decoys(1, UniformFill(), (2, 3, 2, 2), 2),
+    "two pivots, one decoy, table": decoys(1, _tables((2, 3, 2, 2), 2), (2, 3, 2, 2), 2),
     "groups, uniform": grouped(UniformFill(), UniformFill()),
     "groups, copy": grouped(CopyFill(((1.0, 0.75), (0.25, 1.0))), CopyFill(((1.0, 0.125), (0.5, 1.0)))),
     "groups, table": grouped(_tables((3, 3), 1), _tables((2, 2), 1)),
-    "groups, silent": grouped(SilentFill(), SilentFill()),
-    "groups, silent and table": grouped(SilentFill(), _tables((2, 2), 1)),
+    "groups, silent": grouped(None, None),
+    "groups, silent and table": grouped(None, _tables((2, 2), 1)),
     "a group and one alone": ((part_of((2, 0), 1, UniformFill()), part_of((1,), 1, None)), (3, 2, 3)),
-    "two pivots, silent": two_of_three(SilentFill()),
+    "two pivots, silent": two_of_three(None),
     "two pivots, uniform": two_of_three(UniformFill()),
     "two pivots, row": two_of_three(_rows_of(THREE)),
     "two pivots, table": two_of_three(_tables(THREE, 2)),
@@ -361,7 +389,7 @@ def subsets(epsilon: Fraction, sets: Sequence[Sequence[int]], outputs: int) -> S
     return Subsets(np.array(sets, dtype=np.int64), outputs, int(power * other), other)
 
 
-def lines(pivots: int, fill: Fill, labels: int = 7) -> Callable[[float], Mechanism]:
+def lines(pivots: int, fill: Fill | None, labels: int = 7) -> Callable[[float], Mechanism]:
     """Points of the Fano plane for so many labels, randomized response on 3, and sets of which one code is in all."""
 
     def made(epsilon: float) -> Mechanism:
@@ -371,7 +399,7 @@ def lines(pivots: int, fill: Fill, labels: int = 7) -> Callable[[float], Mechani
             randomized_response(budget, 3),
             subsets(budget, ((0, 1), (0, 2)), 4),
         )
-        return Mechanism((Part((1, 0, 2)[: 1 + pivots], pivots, asked[: 1 + pivots], fill),))
+        return Mechanism((Part((1, 0, 2)[: 1 + pivots], pivots, asked[: 1 + pivots], int(fill is not None), fill),))
 
     return made
 
@@ -384,10 +412,10 @@ def planned(plans: Plans) -> Callable[[float], Mechanism]:
 EXTENSIONS: dict[str, Callable[[float], Mechanism]] = {
     **{name: planned(plans) for name, plans in EXTENDED_PLANS.items()},
     "lines, uniform": lines(1, UniformFill()),
-    "lines, silent": lines(1, SilentFill()),
+    "lines, silent": lines(1, None),
     "lines, table": lines(1, _tables((7, 3), 1), labels=5),
     "lines, row": lines(1, _rows_of((5, 3)), labels=5),
-    "lines, two pivots, silent": lines(2, SilentFill(), labels=3),
+    "lines, two pivots, silent": lines(2, None, labels=3),
     "lines, two pivots, uniform": lines(2, UniformFill(), labels=3),
     "lines, two pivots, table": lines(2, _tables((7, 3, 4), 2), labels=3),
 }
@@ -505,10 +533,3 @@ def largest_guess(plan: Plan, totals: Sequence[Sequence[Fraction]] | None = None
     marginals = totals or [[Fraction(1, size)] * size for size in plan.schema.sizes]
     parts = [part for part in plan.sampler.parts if len(part.branches) > 1]
     return max(exact_guess(part, [marginals[own] for own in part.attributes]) for part in parts)
-
-
-def known_totals(plan: Plan) -> list[list[Fraction]] | None:
-    """The totals that the observer of a plan knows, if it states any."""
-    if plan.learned is None or plan.learned.observer is msgspec.UNSET:
-        return None
-    return [list(map(Fraction, row)) for row in plan.learned.observer.totals]

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import privtally
+from privtally.documents.plan import design
 from privtally.errors import CampaignError, DocumentError, PlanError, PrivtallyError, RecordError
 from privtally.job import run_campaign
 from privtally.lab.advise import recommend
@@ -39,7 +40,7 @@ def records_of(columns: dict[str, list[str]]) -> Records:
 def test_every_kind_of_frame_gives_what_its_records_give(kind: str) -> None:
     columns = people()
     result = run(KINDS[kind]({**columns, "other": [0] * 400}), LABELS, 2.0, mechanism="corr-rr", source=seeded(3))
-    assert result.estimate == run_campaign(records_of(columns), 2.0, "corr-rr", seeded(3)).estimate("pooled")
+    assert result.estimate == run_campaign(records_of(columns), 2.0, "corr-rr", seeded(3)).estimate("likelihood")
     assert result.ignored == ("other",)
 
 
@@ -128,13 +129,21 @@ def test_run_is_a_public_name() -> None:
 
 
 def test_options_of_a_named_mechanism_that_change_nothing_are_refused() -> None:
-    with pytest.raises(CampaignError, match="max_pivot_guess has no effect with spl"):
-        run(pd.DataFrame(people()), LABELS, 1.0, mechanism="spl", max_pivot_guess=7)
+    with pytest.raises(CampaignError, match="hide_among has no effect with spl"):
+        run(pd.DataFrame(people()), LABELS, 1.0, mechanism="spl", hide_among=2)
+    with pytest.raises(CampaignError, match="decoys"):
+        run(pd.DataFrame(people()), LABELS, 1.0, decoys=1)
     with pytest.raises(PlanError, match="the mechanism must be one of"):
         run(pd.DataFrame(people()), LABELS, 1.0, mechanism="foo")  # type: ignore[arg-type]
 
 
-def test_the_choice_of_a_mechanism_keeps_to_the_bound() -> None:
-    """With nothing to learn the bound decides the mechanism, and is no option of the campaign."""
-    plan = run(pd.DataFrame(people()), LABELS, 1.0, max_pivot_guess=1.0, source=seeded(1)).job.phases[0].plan
-    assert plan.mechanism == recommend(Schema.of(LABELS), 1.0, 400, max_pivot_guess=1.0).design.mechanism
+@pytest.mark.parametrize("among", [None, 1, 2, "all"])
+def test_the_question_is_hidden_as_was_asked_for_in_one_phase(among: Any) -> None:
+    (phase,) = run(pd.DataFrame(people()), LABELS, 1.0, hide_among=among, source=seeded(1)).job.phases
+    chosen = recommend(Schema.of(LABELS), 1.0, 400, hide_among=among or 2).design
+    assert phase.plan.parts == design(phase.plan.schema, 1.0, **chosen.options).parts
+
+
+def test_a_named_mechanism_may_have_decoys() -> None:
+    (phase,) = run(pd.DataFrame(people()), LABELS, 1.0, mechanism="smp", decoys=1, source=seeded(1)).job.phases
+    assert [part.decoys for part in phase.plan.parts] == [1]

@@ -11,27 +11,26 @@ from privtally.cli.numbers import number
 from privtally.documents.plan import design
 from privtally.exact.rounding import rounded_up
 from privtally.files import read_schema
-from privtally.lab.advise import POINTS, Adviser, recommend
-from privtally.lab.expectation import prior_populations
-from privtally.lab.offers import Question
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.lab.advise import Question, people_for, recommend
+from privtally.lab.compare import POINTS
+from privtally.names import HIDE_AMONG
 from privtally.schema import Schema
 from tools import ROOT
 from tools.markdown import table
-from tools.quotes import beside_peers, beside_the_paper
+from tools.quotes import beside_peers
 
 BUDGETS = (0.5, 1.0, 2.0, 3.0, 4.0)
 PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 SURVEYS = (
-    (1, 2, MAX_PIVOT_GUESS),
-    (5, 2, MAX_PIVOT_GUESS),
-    (5, 2, 1.0),
-    (4, 4, MAX_PIVOT_GUESS),
-    (4, 4, 1.0),
-    (10, 5, MAX_PIVOT_GUESS),
-    (10, 5, 1.0),
+    (1, 2, HIDE_AMONG),
+    (5, 2, HIDE_AMONG),
+    (5, 2, 1),
+    (4, 4, HIDE_AMONG),
+    (4, 4, 1),
+    (10, 5, HIDE_AMONG),
+    (10, 5, 1),
 )
-"""How many questions, with how many answers each, and how often it may be guessed which question was used."""
+"""How many questions, with how many answers each, and among how many the one that is used is hidden."""
 WITHIN, WITHIN_BUDGETS = 5.0, (0.5, 1.0, 2.0)
 """The ± in percentage points for which people are counted."""
 
@@ -78,18 +77,15 @@ def error_by_people() -> str:
 def people_for_an_error() -> str:
     """How many people ± `WITHIN` points take, by questions and budget."""
     rows = []
-    for questions, answers, guess in SURVEYS:
-        schema = alike(questions, answers)
-        adviser = Adviser(schema, list(prior_populations(schema).values()))
-        asked = [Question(1, epsilon, guess, pairs=False) for epsilon in WITHIN_BUDGETS]
-        found = [adviser.people_for(WITHIN / POINTS, question) for question in asked]
-        rows.append([in_words(questions, answers), used(questions, guess), *(f"{people:,}" for people in found)])
+    for questions, answers, among in SURVEYS:
+        asked = [Question(1, epsilon, among) for epsilon in WITHIN_BUDGETS]
+        found = [people_for(alike(questions, answers), question, WITHIN) for question in asked]
+        rows.append([in_words(questions, answers), used(questions, among), *(f"{people:,}" for people in found)])
     return table(["you ask", "the question used is", *(f"ε = {epsilon:g}" for epsilon in WITHIN_BUDGETS)], rows)
 
 
 FIGURES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "README.md": {"peers": beside_peers},
-    "docs/explanation/better-estimates.md": {"ratios": beside_the_paper},
     "docs/guide/choose-epsilon.md": {"meaning": what_a_budget_means, "error": error_by_budget},
     "docs/guide/how-many-people.md": {"people": people_for_an_error, "error": error_by_people},
 }
@@ -124,9 +120,9 @@ def in_words(questions: int, answers: int) -> str:
     return f"{many}, {'yes or no' if answers == 2 else f'{answers} answers'}"
 
 
-def used(questions: int, guess: float) -> str:
+def used(questions: int, among: int) -> str:
     """Whether a report says which question was really used."""
-    return "the only one" if questions == 1 else "hidden" if guess < 1 else "named"
+    return "the only one" if questions == 1 else "named" if among == 1 else f"hidden among {among}"
 
 
 def between(name: str) -> re.Pattern[str]:

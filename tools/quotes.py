@@ -11,11 +11,6 @@ JOBS = {
     "one question, 1,024 labels": "1 question of 1,024 answers",
 }
 LIBRARIES = ("privtally", "multi-freq-ldpy", "pure-ldp", "OpenDP")
-RULES = {
-    "robust": "the default rule, `robust`",
-    "proposition": "the rule of the paper's text, `proposition`",
-    "published": "the rule behind the paper's numbers, `published`",
-}
 
 
 def beside_peers() -> str:
@@ -26,17 +21,6 @@ def beside_peers() -> str:
         ratios = [least_error(job, library) for library in LIBRARIES]
         rows.append([f"squared error, {words}", *("–" if ratio is None else f"{ratio:.3g} ×" for ratio in ratios)])
     return table(["measured", *LIBRARIES], rows)
-
-
-def beside_the_paper() -> str:
-    """The squared error of the default estimate by that of the paper's, from the study of accuracy."""
-    found = {
-        cells[0]: cells[1:3] for cells in rows_of("docs/notes/accuracy.md") if cells[0].startswith("pooled / paper")
-    }
-    rows = [[words, *found[f"pooled / paper, {rule}"]] for rule, words in RULES.items()]
-    return table(
-        ["squared error divided by that of the paper's estimate, reports by …", "on average", "at worst"], rows
-    )
 
 
 def rows_of(page: str) -> Iterator[list[str]]:

@@ -39,7 +39,7 @@ def _ours(job: str) -> list[Estimator]:
     return [
         Estimator(job, "privtally unbiased", None, f"{job}, unbiased"),
         Estimator(job, "privtally unbiased, clipped", None, f"{job}, unbiased", clipped),
-        Estimator(job, "privtally pooled", None, f"{job}, pooled"),
+        Estimator(job, "privtally likelihood", None, f"{job}, likelihood"),
     ]
 
 
@@ -65,7 +65,7 @@ MANY_LABELS = [
     Estimator("one question", "pure-ldp OLH", PURE, "OLH"),
     Estimator("one question", "privtally unbiased", None, "SPL, unbiased"),
     Estimator("one question", "privtally unbiased, clipped", None, "SPL, unbiased", clipped),
-    Estimator("one question", "privtally pooled", None, "SPL, pooled"),
+    Estimator("one question", "privtally likelihood", None, "SPL, likelihood"),
 ]
 
 

@@ -81,7 +81,7 @@ MECHANISMS: dict[str, MechanismName] = {"SPL": "spl", "SMP": "smp", "RS+FD": "rs
 
 JOBS: dict[str, Job] = {
     **{f"{name}, unbiased": partial(bulk, mechanism, "unbiased") for name, mechanism in MECHANISMS.items()},
-    **{f"{name}, pooled": partial(bulk, mechanism, "pooled") for name, mechanism in MECHANISMS.items()},
+    **{f"{name}, likelihood": partial(bulk, mechanism, "likelihood") for name, mechanism in MECHANISMS.items()},
     **{f"{name}, stream alone": partial(stream_alone, mechanism) for name, mechanism in MECHANISMS.items()},
 }
 

@@ -37,7 +37,7 @@ def subjects() -> list[Subject]:
     """Everybody who does each job."""
     found = []
     for job in BARS:
-        ours = {US: "unbiased", "privtally pooled": "pooled"}
+        ours = {US: "unbiased", "privtally likelihood": "likelihood"}
         found += [Subject(job, name, None, f"{job}, {driven}") for name, driven in ours.items()]
         found += [Subject(job, LIMIT, None, f"{job}, stream alone"), Subject(job, MULTI_FREQ.name, MULTI_FREQ, job)]
     found += [Subject("SPL", f"{PURE.name} {oracle}", PURE, oracle) for oracle in ("GRR", "OUE", "OLH")]

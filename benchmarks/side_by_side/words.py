@@ -49,18 +49,18 @@ def reasons(rows: Rows) -> list[str]:
 
 
 def accuracy(rows: Rows) -> str:
-    """Mean squared errors, and how many times privtally's pooled estimate's they are."""
-    pooled = {(row["job"], row["labels"]): row["mse"] for row in rows if row["estimator"] == "privtally pooled"}
+    """Mean squared errors, and how many times privtally's likelihood estimate's they are."""
+    likelihood = {(row["job"], row["labels"]): row["mse"] for row in rows if row["estimator"] == "privtally likelihood"}
     body = []
     for row in rows:
-        own, ours = row["mse"], pooled.get((row["job"], row["labels"]))
+        own, ours = row["mse"], likelihood.get((row["job"], row["labels"]))
         job = f"{row['job']}, {row['labels']:,} labels"
         if own is None:
             body.append([job, row["estimator"], "–", "–", "–"])
             continue
         against = "–" if not ours else f"{own / ours:.2f}"
         body.append([job, row["estimator"], f"{own:.2e}", f"{row['standard_error']:.0e}", against])
-    return table(["job", "estimator", "MSE", "±", "by pooled"], body)
+    return table(["job", "estimator", "MSE", "±", "by likelihood"], body)
 
 
 def scaling(rows: Rows, what: str) -> str:

@@ -17,7 +17,7 @@ from privtally.documents.report import Reports
 from privtally.exact.source import Source, Stream
 from privtally.files import Advance, silently, write_bytes, write_whole
 from privtally.mechanisms import NAMED
-from privtally.names import MechanismName, Method, Observer, Rule
+from privtally.names import MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 
@@ -50,24 +50,23 @@ def run_campaign(
     *,
     phase1_share: float | None = None,
     rule: Rule | None = None,
-    max_pivot_guess: float | None = None,
-    observer: Observer | None = None,
     groups: Sequence[Sequence[str]] | None = None,
     later_groups: LaterGroups = None,
     pivots: int = 1,
+    decoys: int | None = None,
 ) -> Job:
     """Privatise, tally and learn, from the first plan to the last; a random share of the people is Phase I, a tenth if
     not given.
 
     A mechanism that learns may have other `later_groups` than its first plan states, as `learn` takes them. An option
-    that the mechanism or the rule does not use is refused.
+    that the mechanism does not use is refused.
     """
     check_mechanism(mechanism)
-    learning = {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer}
-    check_effect(mechanism, rule, {**learning, "phase1_share": phase1_share, "later_groups": later_groups})
+    check_effect(mechanism, {"rule": rule, "phase1_share": phase1_share, "later_groups": later_groups})
     source = source or Stream.from_system()
     learns = NAMED[mechanism].learns
-    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=1 if learns else pivots, source=source)
+    first_pivots = 1 if learns else pivots
+    plan = design(records.schema, epsilon, mechanism, groups=groups, pivots=first_pivots, decoys=decoys, source=source)
     if not learns:
         return Job([_collect(plan, records, source)])
     people = phase1_people(len(records), USUAL_PHASE1_SHARE if phase1_share is None else phase1_share)
@@ -77,15 +76,7 @@ def run_campaign(
     )
     first = _collect(plan, first_people, source)
     history = [(first.plan, first.counts)]
-    following = learn(
-        history,
-        rule=rule,
-        people=len(second_people),
-        max_pivot_guess=max_pivot_guess,
-        observer=observer,
-        groups=later_groups,
-        pivots=pivots,
-    )
+    following = learn(history, rule=rule, people=len(second_people), groups=later_groups, pivots=pivots)
     return Job([first, _collect(following, second_people, source)])
 
 

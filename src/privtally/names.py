@@ -1,6 +1,6 @@
-"""The names that people choose from: mechanisms, methods, learning rules, observers; and a default that they share."""
+"""The names that people choose from: mechanisms, methods, learning rules; and a default that they share."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, get_args
 
 MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
@@ -8,61 +8,39 @@ MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
 MechanismChoice = Literal["auto", MechanismName]
 """A mechanism, or the one that advice recommends."""
 
-Method = Literal["pooled", "unbiased", "paper"]
+Method = Literal["likelihood", "unbiased", "paper"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 Rule = Literal["robust", "proposition", "published"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-Observer = Literal["knows-nothing", "knows-totals"]
-OBSERVERS: tuple[Observer, ...] = get_args(Observer)
+HideAmong = int | Literal["all"]
+"""Among how many questions the one really used is hidden: 1 if a report says which it is, "all" those of its group."""
+HIDE_AMONG = 2
+"""Among how many unless told otherwise."""
 
-MAX_PIVOT_GUESS = 0.5
-"""How often an observer may name a report's pivot unless told otherwise."""
-
-PIVOT_GUESS_BOUND = "--max-pivot-guess (in Python max_pivot_guess)"
-"""What refusals call the bound, which people give on the command line or in Python."""
-
-LearningOption = Literal["rule", "max_pivot_guess", "observer", "people"]
+LearningOption = Literal["rule", "people"]
 
 LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {
-    "rs-rfd": ("max_pivot_guess", "observer"),
-    "corr-rr": ("rule", "max_pivot_guess", "observer", "people"),
-    "cond-rr": ("max_pivot_guess", "observer"),
+    "rs-rfd": (),
+    "corr-rr": ("rule", "people"),
+    "cond-rr": (),
 }
 """The mechanisms that learn from a first phase, and the options that decide what they learn."""
 
-RULES_WITH_BOUND: tuple[Rule, ...] = ("robust",)
-"""The rules of corr-rr that `max_pivot_guess` binds; the paper's own have no bound."""
+
+def with_effect(mechanism: MechanismName, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the wanted options that decide what a mechanism learns."""
+    return {option: value for option, value in wanted.items() if option in LEARNED_WITH.get(mechanism, ())}
 
 
-def learned_with(mechanism: MechanismName, rule: Rule) -> tuple[LearningOption, ...]:
-    """The options that decide what a mechanism learns by a rule."""
-    options = LEARNED_WITH.get(mechanism, ())
-    if "rule" not in options or rule in RULES_WITH_BOUND:
-        return options
-    return tuple(option for option in options if option not in ("max_pivot_guess", "observer"))
-
-
-def with_effect(mechanism: MechanismName, rule: Rule, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the wanted options that decide what a mechanism learns by a rule."""
-    return {option: wanted[option] for option in learned_with(mechanism, rule) if option in wanted}
-
-
-def without_effect(
-    mechanism: MechanismName, rule: Rule, given: Collection[str], used: Sequence[LearningOption] = ()
-) -> tuple[str, str] | None:
-    """The first given option that changes nothing, and the reason; None if the mechanism, the rule or what else is
-    `used` needs every one of them.
-    """
+def without_effect(mechanism: MechanismName, given: Collection[str]) -> tuple[str, str] | None:
+    """The first given option that changes nothing, and the reason; None if the mechanism uses every one of them."""
+    of_two_phases = ("phase1_share", "later_groups")
     learns = mechanism in LEARNED_WITH
-    needed = (*learned_with(mechanism, rule), *used, *(("phase1_share", "later_groups") if learns else ()))
     for option in given:
-        if option not in needed:
-            if option in LEARNED_WITH.get(mechanism, ()):
-                return option, f"with the rule {rule}"
-            one_phase = option in ("phase1_share", "later_groups")
-            return option, f"with {mechanism}{', which has one phase' if one_phase else ''}"
+        if option not in (*LEARNED_WITH.get(mechanism, ()), *(of_two_phases if learns else ())):
+            return option, f"with {mechanism}{', which has one phase' if option in of_two_phases else ''}"
     return None
 
 

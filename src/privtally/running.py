@@ -13,7 +13,7 @@ from privtally.exact.source import Source
 from privtally.files import read_schema
 from privtally.job import Job, run_campaign
 from privtally.lab.advise import recommend
-from privtally.names import MAX_PIVOT_GUESS, MechanismName, Method, Observer, Rule
+from privtally.names import HIDE_AMONG, HideAmong, MechanismName, Method, Rule
 from privtally.plots import estimate as picture
 from privtally.plots import html
 from privtally.schema import Schema
@@ -30,10 +30,10 @@ class CampaignOptions(TypedDict, total=False):
 
     phase1_share: float | None
     rule: Rule | None
-    observer: Observer | None
     groups: Sequence[Sequence[str]] | None
     later_groups: LaterGroups
     pivots: int
+    decoys: int | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,8 +77,8 @@ def run(
     epsilon: float = 1.0,
     *,
     mechanism: MechanismName | Literal["auto"] = "auto",
-    method: Method = "pooled",
-    max_pivot_guess: float | None = None,
+    method: Method = "likelihood",
+    hide_among: HideAmong | None = None,
     codes: bool = False,
     source: Source | None = None,
     **options: Unpack[CampaignOptions],
@@ -87,7 +87,8 @@ def run(
 
     The data is a frame (pandas, Polars, PyArrow, DuckDB, PySpark), or the path of a file, a directory or a pattern. The
     schema is a `Schema`, the path of one, or a mapping of attributes to their labels. The mechanism is the one that
-    `recommend` names for so many people unless it is stated; only then has it other `options` (see `run_campaign`).
+    `recommend` names for so many people, the question that is used being hidden among 2 unless `hide_among` says
+    otherwise. A mechanism that is stated has other `options` instead (see `run_campaign`).
     Randomness is the operating system's unless there is a source.
     """
     check_epsilon(epsilon)
@@ -97,16 +98,16 @@ def run(
         raise CampaignError(
             f"{', '.join(options)}: the mechanism auto chooses this itself; name a mechanism, or leave it"
         )
+    if mechanism != "auto" and hide_among is not None:
+        raise CampaignError(f"hide_among has no effect with {mechanism}; decoys says what a report shows")
     with open_data(data, _schema(schema), coded=codes) as answers:
         records = answers.read_all()
     if mechanism == "auto":
-        most = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
-        chosen = recommend(records.schema, epsilon, len(records), max_pivot_guess=most).design
-        # Without a second phase the choice of the mechanism keeps to the bound.
-        bound = None if chosen.phase1_share is None else max_pivot_guess
-        job = run_campaign(records, epsilon, source=source, max_pivot_guess=bound, **chosen.campaign_options)
+        among = HIDE_AMONG if hide_among is None else hide_among
+        chosen = recommend(records.schema, epsilon, len(records), hide_among=among).design
+        job = run_campaign(records, epsilon, source=source, **chosen.options)
     else:
-        job = run_campaign(records, epsilon, mechanism, source, max_pivot_guess=max_pivot_guess, **options)
+        job = run_campaign(records, epsilon, mechanism, source, **options)
     return Result(job.estimate(method), job, tuple(answers.ignored))
 
 

@@ -1,38 +1,34 @@
-"""The study of accuracy: what it compares, and what it goes on from."""
+"""The study of accuracy: ratios to the best classical mechanism, and its table."""
 
-import argparse
-import json
 from pathlib import Path
 
 import pytest
-from benchmarks.accuracy import COMPARISONS, LIMITS, Cell, code_digest, name_at, ratio, read_study, run_cell
-
-from privtally.lab.advise import Expected
-from privtally.lab.offers import SHARES, Design
-
-OPTIONS = argparse.Namespace(runs=6, confirm=18, settle=90, seed=1)
+from benchmarks.accuracy import CLASSICAL, DEFAULT, OTHERS, Table, errors_of, lines_of, ratios, rewrite, simulated
 
 
-def test_every_comparison_is_of_campaigns_that_are_run() -> None:
-    advice = {
-        "advised": Expected(Design("corr-rr", phase1_share=0.2), 0.5, 0.1, (0.1,)),
-        "advised, pivot known": Expected(Design("smp"), 1.0, 0.1, (0.1,)),
-    }
-    row = run_cell(Cell("SynA", "π/π", 2, 2, 0.5, 200, 1.0), 2, 1, advice)
-    assert all(ratio(row, title) > 0 for title in COMPARISONS)
-    assert row["mse"]["advised"] == row["mse"][name_at(0.2)]
-    assert row["mse"]["advised, pivot known"] == row["mse"]["smp pooled"]
-    assert ratio(row, "advised / best that may be advised") >= 1
-    assert len({row["mse"][name_at(share)] for share in SHARES}) == len(SHARES)
-    assert LIMITS.keys() <= COMPARISONS.keys()
+def test_a_cell_has_every_way_and_its_ratio_to_the_best_classical_one() -> None:
+    errors = errors_of(simulated()[0], 300, 2.0, 2)
+    assert errors.keys() == {*CLASSICAL, *OTHERS, DEFAULT}
+    found = ratios(errors)
+    assert min(found[name] for name in CLASSICAL) == 1
+    lines = lines_of({("one", 300, 2.0): found, ("two", 300, 2.0): found})
+    assert lines[-1].startswith(f"| all | {found[DEFAULT]:.2f} |")
 
 
-def test_a_study_goes_on_only_from_what_the_same_code_wrote_with_the_same_options(tmp_path: Path) -> None:
-    path = tmp_path / "study.json"
-    same = {**vars(OPTIONS), "code": code_digest(), "cells": [], "real": []}
-    path.write_text(json.dumps(same))
-    assert read_study(path, OPTIONS) == same
-    for changed, said in (({"runs": 7}, "--runs 7"), ({"code": "0"}, "other code"), ({"seed": None}, "--seed None")):
-        path.write_text(json.dumps({**same, **changed}))
-        with pytest.raises(SystemExit, match=said):
-            read_study(path, OPTIONS)
+def test_a_table_is_read_with_its_own_labels_and_mechanisms_that_do_not_take_it_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    path.write_text("smokes,pet\n" + "no,cat\nyes,dog\nno,none\n" * 40)
+    table = Table.read(path)
+    assert (table.name, table.schema.sizes, len(table.codes)) == ("mixed", (2, 3), 120)
+    errors = errors_of(table, 100, 1.0, 1)
+    assert errors["Corr-RR, published"] is None
+    assert ratios(errors)[DEFAULT] > 0
+
+
+def test_only_what_a_program_wrote_is_replaced(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- written by me -->\nold\n<!-- end -->\nafter\n")
+    rewrite(page, "me", "new")
+    assert page.read_text() == "before\n<!-- written by me -->\n\nnew\n\n<!-- end -->\nafter\n"
+    with pytest.raises(SystemExit):
+        rewrite(page, "somebody else", "new")

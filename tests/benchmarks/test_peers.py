@@ -107,7 +107,7 @@ def test_clipping_leaves_frequencies() -> None:
 def test_errors_are_told_against_the_pooled_estimate() -> None:
     rows = [
         {"job": "SPL", "labels": 4, "estimator": "theirs", "mse": 4e-3, "standard_error": 1e-4},
-        {"job": "SPL", "labels": 4, "estimator": "privtally pooled", "mse": 2e-3, "standard_error": 1e-4},
+        {"job": "SPL", "labels": 4, "estimator": "privtally likelihood", "mse": 2e-3, "standard_error": 1e-4},
         {"job": "SPL", "labels": 4, "estimator": "absent", "mse": None, "standard_error": None, "reason": "why"},
     ]
     assert [line.split("|")[-2].strip() for line in words.accuracy(rows).splitlines()[2:]] == ["2.00", "1.00", "–"]

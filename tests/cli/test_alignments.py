@@ -34,11 +34,25 @@ def files(program: Program) -> Program:
 
 
 def test_a_campaign_with_questions_of_different_lengths(files: Program) -> None:
-    files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--max-pivot-guess", 0.9, "-o", "job")
+    files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "-o", "job")
     said = files("show", "job/plan-2.json").out
     assert "chosen at random" in said
     said = files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--rule", "proposition", "-o", "two").out
     assert "college" in said
+
+
+def test_questions_that_share_some_answers_are_asked_with_a_note(files: Program) -> None:
+    """One "none" that two questions share says nothing, unless the schema does."""
+    Path("some.toml").write_text(
+        SCHEMA.partition("[[alignments]]")[0].replace('"low", "high"', '"none", "low", "high"')
+    )
+    words = ("-s", "some.toml", "-e", 4, "-m", "corr-rr", "-o")
+    note = "Questions 'school' and 'income' share some answers but not all"
+    assert note in files("run", "d.csv", *words, "job").err
+    assert '"kind":"uniform"' in Path("job/plan-2.json").read_text()
+    assert note in files("design", "some.toml", *words[2:], "p.json").err
+    assert "share" not in files("design", "s.toml", *words[2:], "q.json").err
+    assert "share" not in files("design", "some.toml", "-e", 4, "-m", "rs-rfd", "-o", "r.json").err
 
 
 def test_the_published_rule_needs_answers_that_correspond(files: Program) -> None:

@@ -49,14 +49,6 @@ def test_one_attribute_for_two_phases(program: Program, mechanism: str) -> None:
     assert "at least two questions" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
 
 
-def test_overlapping_labels_for_copying(program: Program) -> None:
-    Path("s.json").write_text(
-        '{"attributes": [{"name": "a", "labels": ["x", "y"]}, {"name": "b", "labels": ["x", "y", "z"]}]}'
-    )
-    sentence = refused(program, "design", "s.json", "-e", 1, "-m", "corr-rr", "-o", "p.json")
-    assert "use cond-rr" in sentence
-
-
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
@@ -256,9 +248,6 @@ def test_a_defect_never_prints_what_went_wrong_in_the_data(
         ("rs-rfd", ("--rule", "robust"), "--rule"),
         ("spl", ("--rule", "robust"), "--rule"),
         ("smp", ("--phase1-share", 0.2), "--phase1-share"),
-        ("corr-rr", ("--rule", "published", "--max-pivot-guess", 0.4), "--max-pivot-guess"),
-        ("corr-rr", ("--rule", "published", "--observer", "knows-totals"), "--observer"),
-        ("spl", ("--observer", "knows-totals"), "--observer"),
     ],
 )
 def test_options_without_effect(
@@ -287,16 +276,6 @@ def test_a_mechanism_that_learns_nothing(
 
 def test_more_people_than_are_simulated(program: Program) -> None:
     assert "10,000,000" in refused(program, "demo", "--people", 10**12)
-
-
-@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
-def test_a_bound_on_guessing_that_cannot_be_kept(program: Program, schema: Path, data: Path, mechanism: str) -> None:
-    run = ("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", "job")
-    sentence = refused(program, *run, "--max-pivot-guess", 0.2)
-    assert "0.3334" in sentence
-    assert "--max-pivot-guess" in sentence
-    assert not Path("job").exists()
-    assert "observer" in program(*run, "--observer", "everybody", code=2).err
 
 
 HERE = {"run": ("data.csv", "-s", "schema.toml"), "design": ("schema.toml", "-o", "p.json"), "advise": ("schema.toml",)}
@@ -329,14 +308,13 @@ def test_the_same_mistake_is_said_alike(
         (("campaign", "creat"), "there is no command campaign creat; did you mean create?"),
         (("run", "data.csv", "-m", "smpp"), "cond-rr, got 'smpp'; did you mean smp?"),
         (("run", "data.csv", "-m", "zzz"), "--mechanism must be one of auto, spl,"),
-        (("estimate", "--phase", "a", "b", "--method", "poled"), "got 'poled'; did you mean pooled?"),
+        (("estimate", "--phase", "a", "b", "--method", "likelihoods"), "got 'likelihoods'; did you mean likelihood?"),
         (("compare", "data.csv", "--mechanisms", "smpp"), "--mechanisms must be one of spl,"),
-        (("compare", "data.csv", "--methods", "poled"), "got 'poled'; did you mean pooled?"),
+        (("compare", "data.csv", "--methods", "likelihoods"), "got 'likelihoods'; did you mean likelihood?"),
         (("advise", "schema.toml", "--people", "1.5"), "--people must be a whole number, got '1.5'"),
         (("serve", "--port", "abc"), "--port must be a whole number, got 'abc'"),
         (("design", "schema.toml"), "privtally: design needs --epsilon NUMBER"),
         (("run",), "privtally: run needs DATA"),
-        (("advise", "schema.toml", "--all", "--json"), "--all has no effect with --json"),
         (("compare", "data.csv", "--all", "--json"), "--all has no effect with --json"),
         (("run", "data.csv", "more"), "unexpected extra argument"),
         (("run", "-e"), "requires an argument"),

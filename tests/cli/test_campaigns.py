@@ -60,8 +60,8 @@ def test_a_campaign_is_shown_with_its_link(operator: Program) -> None:
 
 
 def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
-    made = create(operator, "--observer", "knows-totals", "--groups", "auto", "--about", "We ask.", "--answers", "2")
-    assert made["options"].items() >= {"observer": "knows-totals", "groups": "auto", "about": "We ask."}.items()
+    made = create(operator, "--about", "We ask.", "--answers", "2")
+    assert made["options"]["about"] == "We ask."
     short = made["id"][:10]
     operator("campaign", "refresh", short, code=2)
     store_reports(made["id"], 300)
@@ -73,8 +73,7 @@ def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
     words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m")
     later = operator(*words, "cond-rr", "--pivots", "2", "--json").json()
     assert later["options"]["pivots"] == 2
-    operator(*words, "smp", "--observer", "knows-totals", code=2)
-    operator(*words, "auto", "--people", "500", "--observer", "knows-totals", code=2)
+    operator(*words, "auto", "--people", "500", "--pivots", "2", code=2)
 
 
 def test_a_campaign_from_its_creation_to_its_end(operator: Program) -> None:
@@ -144,6 +143,9 @@ def test_a_mechanism_may_be_left_to_advice(operator: Program) -> None:
     made, advised = ran.json(), operator("advise", "survey.toml", "--people", "1000", "-e", "2", "--json").json()
     assert made["mechanism"] == advised["mechanism"]
     assert made["mechanism"] in ran.err
+    assert operator(*words, "--people", "1000", "--hide-among", "1", "--json").json()["mechanism"] == "smp"
+    operator(*words, "--people", "1000", "--hide-among", "0", code=2)
+    operator(*words, "--people", "1000", "--decoys", "1", code=2)
     operator(*words, code=2)
     operator(*words, "--people", "1000", "--pivots", "2", code=2)
     operator(*words, "--people", "1000", "--phase1-share", "0.2", code=2)

@@ -86,10 +86,10 @@ def completed(monkeypatch: pytest.MonkeyPatch, program: Program, words: str) -> 
         ("privtally campaign cr", ["create"]),
         ("privtally run --ep", ["--epsilon"]),
         ("privtally run --mechanism co", ["corr-rr", "cond-rr"]),
-        ("privtally estimate --method ", ["pooled", "unbiased", "paper"]),
+        ("privtally estimate --method ", ["likelihood", "unbiased", "paper"]),
         ("privtally tally --engine p", ["polars"]),
         ("privtally compare --mechanisms spl,s", ["spl,smp"]),
-        ("privtally compare --methods ", ["pooled", "unbiased", "paper"]),
+        ("privtally compare --methods ", ["likelihood", "unbiased", "paper"]),
         # Nothing is offered where a file belongs: the shell then offers files.
         ("privtally run ", []),
         ("privtally run --schema ", []),

@@ -4,21 +4,18 @@ import io
 import re
 
 import msgspec
-import numpy as np
 import pytest
 from rich.console import Console
 
 from privtally.cli import words
 from privtally.cli.table_words import print_pair
-from privtally.collector.learn import learn
 from privtally.collector.pairs import PairEstimate
-from privtally.collector.tally import count
 from privtally.documents.estimate import Estimate, Frequencies, Located, Quantile
 from privtally.documents.plan import design
 from privtally.names import MechanismName
 from privtally.schema import Attribute, Schema
 from tests.plots.test_estimate import estimate_of
-from tests.support import first_plan, plan_of
+from tests.support import plan_of
 
 WIDTHS = pytest.mark.parametrize("width", [60, 70, 80, 100, 200])
 LONG = "a question that somebody phrased at considerable length, with an aside and anunbreakablewordofmanyletters"
@@ -136,14 +133,3 @@ def test_a_plan_claims_the_whole_budget_for_an_answer_that_has_it(
     assert ("whole budget" in text) == whole
     assert ("each group" in text) == (groups is not None)
     assert ("one random" in text) == (pivots == 1)
-
-
-@pytest.mark.parametrize(("pivots", "blind", "what"), [(1, "25.0 %", "question was"), (2, "16.7 %", "questions were")])
-def test_a_guess_stands_beside_blind_guessing(pivots: int, blind: str, what: str) -> None:
-    first = first_plan((2,) * 4, 4.0, "rs-rfd")
-    codes = np.random.default_rng(1).choice(2, (2_000, 4), p=[0.8, 0.2]).astype(np.uint8)
-    history = [(first, count(first, codes))]
-    for most in (None, 0.2501 if pivots == 1 else 0.1667):
-        *_, guess = words.learned(learn(history, pivots=pivots, max_pivot_guess=most))
-        assert blind in guess
-        assert what in guess

@@ -14,20 +14,14 @@ from privtally.documents.plan import Plan
 from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports
 from privtally.exact.probability import nearest_probability
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import Part, PartPlan
+from privtally.mechanisms import Part
 from privtally.mechanisms.channel import randomized_response
-from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, UniformFill
-from privtally.mechanisms.named import RandomizedResponse
+from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, UniformFill
 from privtally.names import MechanismName
-from tests.support import Subsets, first_plan, later_plan, plan_of, plan_with, table_fill
+from tests.support import Subsets, first_plan, later_plan, part_of, plan_of, plan_with, table_fill
 
 SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 40, 1)
 """Three labels, six output codes."""
-
-
-def group(attributes: tuple[int, ...], pivots: int, fill: AnyFill | None) -> PartPlan:
-    """A part of attributes that are asked by randomized response."""
-    return PartPlan(attributes, pivots, (RandomizedResponse(),) * len(attributes), fill)
 
 
 def copying_plan(copy_probability: np.ndarray, size: int, epsilon: float = 1.0) -> Plan:
@@ -54,9 +48,9 @@ def copies(*rows: tuple[float, ...]) -> CopyFill:
     return CopyFill(rows)
 
 
-def two_groups(first: AnyFill, second: AnyFill, sizes: tuple[int, ...], epsilon: float = 4.0) -> Plan:
+def two_groups(first: AnyFill | None, second: AnyFill | None, sizes: tuple[int, ...], epsilon: float = 4.0) -> Plan:
     """Attributes 0 and 2 in one group, 1 and 3 in another, each with half of the budget."""
-    return plan_with((group((0, 2), 1, first), group((1, 3), 1, second)), sizes, epsilon)
+    return plan_with((part_of((0, 2), 1, first), part_of((1, 3), 1, second)), sizes, epsilon)
 
 
 def copying_groups(epsilon: float = 4.0) -> Plan:
@@ -65,9 +59,9 @@ def copying_groups(epsilon: float = 4.0) -> Plan:
     )  # fmt: skip
 
 
-def two_pivots(fill: AnyFill, sizes: tuple[int, ...] = (2, 3, 2), epsilon: float = 4.0) -> Plan:
+def two_pivots(fill: AnyFill | None, sizes: tuple[int, ...] = (2, 3, 2), epsilon: float = 4.0) -> Plan:
     """Two attributes of three are asked, each with half of the budget."""
-    return plan_with((group((0, 1, 2), 2, fill),), sizes, epsilon)
+    return plan_with((part_of((0, 1, 2), 2, fill),), sizes, epsilon)
 
 
 ROWS = RowFill(((0.25, 0.75), (0.5, 0.125, 0.375), (0.625, 0.375)))
@@ -83,8 +77,8 @@ def plans_of_every_kind() -> dict[str, Plan]:
         "corr-rr": plan_of("corr-rr", (3, 3), 3.0, seed=3),
         "cond-rr": plan_of("cond-rr", (2, 3), 3.0, seed=3),
         "copying groups": copying_groups(),
-        "silent groups": two_groups(SilentFill(), SilentFill(), (2, 3, 2, 2)),
-        "two pivots, silent": two_pivots(SilentFill()),
+        "silent groups": two_groups(None, None, (2, 3, 2, 2)),
+        "two pivots, silent": two_pivots(None),
         "two pivots, uniform": two_pivots(UniformFill()),
         "two pivots, rows": two_pivots(ROWS),
         "two pivots, tables": two_pivots(table_fill((2, 3, 2), 2, np.random.default_rng(5))),
@@ -98,10 +92,10 @@ def parts_with_other_alphabets() -> dict[str, Part]:
     tables = table_fill((6, 3), 1, np.random.default_rng(6))
     return {
         "alone": Part((0,), 1, (SIX_CODES,)),
-        "uniform": Part((0, 1), 1, (SIX_CODES, three), UniformFill()),
-        "silent": Part((0, 1), 1, (SIX_CODES, three), SilentFill()),
-        "tables": Part((0, 1), 1, (SIX_CODES, three), tables),
-        "two pivots, silent": Part((0, 1, 2), 2, (SIX_CODES, three, SIX_CODES), SilentFill()),
+        "uniform": Part((0, 1), 1, (SIX_CODES, three), 1, UniformFill()),
+        "silent": Part((0, 1), 1, (SIX_CODES, three)),
+        "tables": Part((0, 1), 1, (SIX_CODES, three), 1, tables),
+        "two pivots, silent": Part((0, 1, 2), 2, (SIX_CODES, three, SIX_CODES)),
     }
 
 

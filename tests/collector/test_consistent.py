@@ -53,15 +53,15 @@ def margins_off(found: PairEstimates, history: list[Phase], method: Method) -> f
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["unbiased", "pooled"])
+@pytest.mark.parametrize("method", ["unbiased", "likelihood"])
 def test_margins_are_the_one_way_estimates(kind: str, method: Method) -> None:
     """Those of the other method are further away."""
     history = runs(kind)[:1]
     found = estimate_pairs(history, method)
     assert len(found.tables) + len(found.missing) == 6
     assert margins_off(found, history, method) < 1e-8
-    assert margins_off(found, history, "pooled" if method == "unbiased" else "unbiased") > 1e-4
-    if method == "pooled":
+    assert margins_off(found, history, "likelihood" if method == "unbiased" else "unbiased") > 1e-4
+    if method == "likelihood":
         assert min(np.array(table.frequencies).min() for table in found.tables) >= 0
 
 
@@ -93,7 +93,7 @@ def test_unbiased_tables_have_true_standard_errors(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["spl", "two pivots"])
 def test_pooled_tables_cover(kind: str) -> None:
     """All 9 cells in 60 runs, at fixed seeds; intervals half as wide do not."""
-    found = np.abs(scores(kind, "pooled", 60))
+    found = np.abs(scores(kind, "likelihood", 60))
     assert np.mean(found < 1.96) >= 0.93
     assert np.mean(found < 0.98) < 0.93
 

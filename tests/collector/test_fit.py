@@ -8,7 +8,7 @@ from privtally.collector.estimate.fit import about_fit, code_bounds
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan
 from privtally.lab.seed import seeded
-from privtally.mechanisms.fills import CopyFill, SilentFill, UniformFill
+from privtally.mechanisms.fills import CopyFill, UniformFill
 from privtally.mechanisms.named import PartPlan, RandomizedResponse
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
@@ -24,11 +24,11 @@ def plans() -> dict[str, Plan]:
     all_three, grr = (0, 1, 2), (GRR,) * 3
     return {
         **{name: plan_of(name, SIZES, 2.0, seed=3) for name in MECHANISMS},
-        "groups": plan_with((PartPlan((0, 2), 1, grr[:2], UniformFill()), PartPlan((1,), 1, grr[:1])), SIZES, 2.0),
-        "copies": plan_with((PartPlan(all_three, 1, grr, CopyFill(HALF)),), SIZES, 2.0),
-        "two asked": plan_with((PartPlan(all_three, 2, grr, SilentFill()),), SIZES, 2.0),
+        "groups": plan_with((PartPlan((0, 2), 1, grr[:2], 1, UniformFill()), PartPlan((1,), 1, grr[:1])), SIZES, 2.0),
+        "copies": plan_with((PartPlan(all_three, 1, grr, 2, CopyFill(HALF)),), SIZES, 2.0),
+        "two asked": plan_with((PartPlan(all_three, 2, grr),), SIZES, 2.0),
         "two hidden": plan_with(
-            (PartPlan(all_three, 2, grr, table_fill(SIZES, 2, np.random.default_rng(1))),), SIZES, 2.0
+            (PartPlan(all_three, 2, grr, 1, table_fill(SIZES, 2, np.random.default_rng(1))),), SIZES, 2.0
         ),
     }
 

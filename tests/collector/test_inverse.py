@@ -83,7 +83,9 @@ def test_correlated_answers_go_back_to_the_frequencies_of_each(name: str) -> Non
 
 
 def copying(*rows: tuple[float, ...], size: int = 3) -> Part:
-    return Part(tuple(range(len(rows))), 1, (randomized_response(Fraction(1), size),) * len(rows), CopyFill(rows))
+    return Part(
+        tuple(range(len(rows))), 1, (randomized_response(Fraction(1), size),) * len(rows), len(rows) - 1, CopyFill(rows)
+    )
 
 
 def test_where_everything_is_copied_nothing_is_known() -> None:
@@ -100,7 +102,7 @@ def test_copies_lose_only_the_attributes_that_they_confuse() -> None:
 def test_the_condition_says_how_far_attributes_can_be_told_apart() -> None:
     """It is 1 where each attribute is observed by itself; two that let a share c through have (1 + c)/(1 − c)."""
     alone = Part(
-        (0, 1), 1, (randomized_response(Fraction(1, 10), 4), randomized_response(Fraction(3), 4)), UniformFill()
+        (0, 1), 1, (randomized_response(Fraction(1, 10), 4), randomized_response(Fraction(3), 4)), 1, UniformFill()
     )
     assert inverse_of(alone).condition == pytest.approx(1)
     conditions = [inverse_of(copying((1.0, p), (p, 1.0))).condition for p in (0.375, 0.5, 0.75, 0.9375)]
@@ -119,7 +121,7 @@ def test_a_copying_table_and_a_copy_probability_have_the_same_way_back() -> None
     p, rest = 0.5, 0.25
     rows = tuple(tuple(p if own == other else rest for other in range(3)) for own in range(3))
     by_table = Part(
-        (0, 1), 1, copying((1.0, p), (p, 1.0)).asked, TableFill((Table((0,), 1, rows), Table((1,), 0, rows)))
+        (0, 1), 1, copying((1.0, p), (p, 1.0)).asked, 1, TableFill((Table((0,), 1, rows), Table((1,), 0, rows)))
     )
     one, two = inverse_of(copying((1.0, p), (p, 1.0))), inverse_of(by_table)
     made_up = np.random.default_rng(6)

@@ -10,7 +10,7 @@ from privtally.collector.joint import _undoing, carries, conditional_rows, fitte
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan
 from privtally.mechanisms.channel import randomized_response
-from privtally.mechanisms.fills import SilentFill, UniformFill
+from privtally.mechanisms.fills import UniformFill
 from privtally.mechanisms.named import best_channel
 from tests.collector.made_up import (
     campaign,
@@ -26,8 +26,8 @@ from tests.support import counts_of, expected_counts, first_plan, plan_of
 
 CARRYING: dict[str, tuple[Plan, list[tuple[int, int]]]] = {
     "spl": (first_plan((2, 3, 2), 4.0), [(0, 1), (2, 1)]),
-    "two silent pivots": (two_pivots(SilentFill(), (2, 3, 2), 6.0), [(0, 1), (2, 1)]),
-    "two silent groups": (two_groups(SilentFill(), SilentFill(), (2, 3, 2, 2), 6.0), [(0, 1), (3, 2)]),
+    "two silent pivots": (two_pivots(None, (2, 3, 2), 6.0), [(0, 1), (2, 1)]),
+    "two silent groups": (two_groups(None, None, (2, 3, 2, 2), 6.0), [(0, 1), (3, 2)]),
 }
 
 
@@ -92,7 +92,7 @@ def test_which_plans_carry_which_pairs() -> None:
         "two pivots, rows": [False, False],
         "two pivots, tables": [False, False],
     }
-    mixed = two_groups(copies((1.0, 0.5), (0.5, 1.0)), SilentFill(), (2, 2, 2, 2))
+    mixed = two_groups(copies((1.0, 0.5), (0.5, 1.0)), None, (2, 2, 2, 2))
     assert not carries(mixed, 0, 1)
 
 

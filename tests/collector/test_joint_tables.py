@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import History, estimate
-from privtally.collector.learn import joint_tables, learn
-from privtally.collector.learn.joint_tables import fit_pairs
+from privtally.collector.learn import learn, tables
+from privtally.collector.learn.tables import fit_pairs
 from privtally.collector.pairs import estimate_pairs
 from privtally.errors import EstimateError, LearningError, PlanError
-from privtally.mechanisms.fills import Places, TableFill
+from privtally.mechanisms.fills import TableFill
 from privtally.names import Method
 from tests.collector.made_up import made_up_law, marginals_of, simulated
 from tests.support import expected_counts, first_plan
@@ -40,7 +40,7 @@ def test_tables_are_those_of_the_population() -> None:
     """Where no three answers go together beyond their pairs; the pivots' codes count in lexicographic order."""
     answers = pairwise_population()
     plan = first_plan(SIZES, 6.0, "cond-rr")
-    (part,) = learn([(plan, expected_counts(plan, answers, 1e12))], pivots=2, max_pivot_guess=1.0).parts
+    (part,) = learn([(plan, expected_counts(plan, answers, 1e12))], pivots=2).parts
     assert part.pivots == 2
     assert isinstance(part.fill, TableFill)
     (table,) = (each for each in part.fill.tables if (each.pivots, each.other) == ((0, 1), 2))
@@ -51,7 +51,7 @@ def test_tables_are_those_of_the_population() -> None:
 
 def test_a_fit_has_the_pairwise_tables() -> None:
     answers = made_up_law((2, 3, 4, 2), seed=8)
-    pairs: dict[Places, np.ndarray] = {
+    pairs: dict[tuple[int, int], np.ndarray] = {
         pair: answers.sum(axis=tuple(axis for axis in range(4) if axis not in pair))
         for pair in combinations(range(4), 2)
     }
@@ -75,16 +75,14 @@ def test_noise_supports_one_pivot_with_the_whole_budget() -> None:
 def test_only_attributes_that_go_together_gain() -> None:
     """Given noise alone the gain is negative on average over 200 runs; the pivot is then left out of a table's rows."""
     noise = [
-        joint_tables.gain_of(
-            history(np.full(SIZES, 1 / 12), 2.0, 300, seed), (0, 1), (np.full(2, 0.5), np.full(3, 1 / 3))
-        )
+        tables.gain_of(history(np.full(SIZES, 1 / 12), 2.0, 300, seed), (0, 1), (np.full(2, 0.5), np.full(3, 1 / 3)))
         for seed in range(200)
     ]
     assert np.mean(noise) < 0
     answers = pairwise_population()
     first, second, _ = marginals_of(answers)
-    assert joint_tables.gain_of(history(answers, 8.0, 20_000), (0, 1), (first, second)) > 0
-    rows = np.array(joint_tables._rows((0, 1), 2, (0,), {(0, 2): answers.sum(axis=1)}, marginals_of(answers)))
+    assert tables.gain_of(history(answers, 8.0, 20_000), (0, 1), (first, second)) > 0
+    rows = np.array(tables._rows((0, 1), 2, (0,), {(0, 2): answers.sum(axis=1)}, marginals_of(answers)))
     assert rows.reshape(2, 3, 2)[:, 0] == pytest.approx(rows.reshape(2, 3, 2)[:, 2])
     assert np.abs(rows.reshape(2, 3, 2)[0, 0] - rows.reshape(2, 3, 2)[1, 0]).max() > 0.01
 
@@ -141,7 +139,7 @@ def campaigns() -> list[History]:
     return [[(plan, simulated(plan, answers, count, generator)) for plan, count in people] for _ in range(60)]
 
 
-@pytest.mark.parametrize("method", ["unbiased", "pooled"])
+@pytest.mark.parametrize("method", ["unbiased", "likelihood"])
 def test_both_phases_together_cover(method: Method) -> None:
     """All frequencies, and all cells of two tables, at fixed seeds; intervals half as wide do not."""
     answers = pairwise_population()

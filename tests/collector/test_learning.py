@@ -101,7 +101,6 @@ def test_copy_probabilities_for_every_ordered_pair(rule: Rule) -> None:
     assert copy_probability(second).shape == (3, 3)
     assert second.learned is not None
     assert (second.learned.rule, second.learned.people) == (rule, 360_000)
-    assert (second.learned.pivot_guess is msgspec.UNSET) == (rule != "robust")
 
 
 def test_the_paper_rules_choose_what_their_formulas_say() -> None:
@@ -116,7 +115,7 @@ def test_the_paper_rules_choose_what_their_formulas_say() -> None:
 
 
 def test_rows_are_the_frequencies_so_far_clipped_and_normalised() -> None:
-    second = learn([first_phase("rs-rfd", (2, 3, 5))], max_pivot_guess=1.0)
+    second = learn([first_phase("rs-rfd", (2, 3, 5))])
     (part,) = second.parts
     assert isinstance(part.fill, RowFill)
     for row, true in zip(part.fill.rows, marginals_of(population((2, 3, 5))), strict=True):
@@ -126,7 +125,7 @@ def test_rows_are_the_frequencies_so_far_clipped_and_normalised() -> None:
 
 def test_conditional_tables_come_close_to_the_true_ones() -> None:
     sizes = (2, 3, 4)
-    second, law = learn([first_phase("cond-rr", sizes)], max_pivot_guess=1.0), population(sizes)
+    second, law = learn([first_phase("cond-rr", sizes)]), population(sizes)
     (part,) = second.parts
     assert isinstance(part.fill, TableFill)
     for table in part.fill.tables:
@@ -160,7 +159,7 @@ def test_a_plan_is_learned_from_all_phases_before_it(mechanism: MechanismName, p
 def test_every_phase_of_the_history_counts(mechanism: MechanismName) -> None:
     """Other counts in any one phase give another fill."""
     history = campaign(mechanism, 2)
-    how: Any = {"rule": "published"} if mechanism == "corr-rr" else {"max_pivot_guess": 1.0}
+    how: Any = {"rule": "published"} if mechanism == "corr-rr" else {}
     fill = learn(history, people=1_000, **how).parts[0].fill
     for changed in range(2):
         plan, counts = history[changed]
@@ -197,8 +196,6 @@ def test_what_cannot_be_learned_is_refused() -> None:
             learn([(plan, counts)], people=people)  # type: ignore[arg-type]
     with pytest.raises(LearningError, match="rule"):
         learn([(plan, counts)], rule="guess")  # type: ignore[arg-type]
-    with pytest.raises(LearningError, match="max_pivot_guess"):
-        learn([(plan, counts)], max_pivot_guess=0.0)
 
 
 @pytest.mark.parametrize("rule", RULES)

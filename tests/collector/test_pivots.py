@@ -55,7 +55,7 @@ def test_pooled_intervals_cover(pivots: int) -> None:
     """All 10 frequencies in 100 runs, at fixed seeds: at least 93 %; intervals half as wide do not."""
     inside, narrow = [], []
     for phase in runs(pivots)[:100]:
-        for own, each in enumerate(estimate([phase], "pooled").attributes.values()):
+        for own, each in enumerate(estimate([phase], "likelihood").attributes.values()):
             truth = population().sum(axis=tuple(axis for axis in range(4) if axis != own))
             gap = np.abs(np.array(each.frequencies) - truth) / np.array(each.standard_errors)
             inside += list(gap < 1.96)

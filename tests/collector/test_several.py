@@ -15,9 +15,9 @@ from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
 from privtally.mechanisms.fills import AnyFill, UniformFill
 from privtally.names import Method
-from tests.collector.made_up import group, made_up_law, marginals_of, simulated
+from tests.collector.made_up import made_up_law, marginals_of, simulated
 from tests.scale import scaled
-from tests.support import EXTENDED_PLANS, expected_counts, plan_with, table_fill
+from tests.support import EXTENDED_PLANS, expected_counts, part_of, plan_with, table_fill
 
 SIZES = (2, 3, 2, 2)
 POPULATION = made_up_law(SIZES, seed=4)
@@ -26,7 +26,7 @@ RUNS, PEOPLE = 400, 3_000
 
 def plan_for(pivots: int, fill: AnyFill | None = None) -> Plan:
     fill = fill or table_fill(SIZES, pivots, np.random.default_rng(pivots))
-    return plan_with((group((0, 1, 2, 3), pivots, fill),), SIZES, 6.0)
+    return plan_with((part_of((0, 1, 2, 3), pivots, fill),), SIZES, 6.0)
 
 
 def terms_in(plan: Plan, counts: Counts) -> Terms:
@@ -90,7 +90,7 @@ def test_unbiased_frequencies_and_tables_have_true_standard_errors(pivots: int) 
     covers(np.array(two))
 
 
-@pytest.mark.parametrize("method", ["unbiased", "pooled"])
+@pytest.mark.parametrize("method", ["unbiased", "likelihood"])
 def test_estimates_cover(method: Method) -> None:
     """All frequencies, and the cells of a table, in 60 runs at fixed seeds; intervals half as wide do not."""
     alone, pairs = [], []

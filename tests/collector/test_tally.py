@@ -15,7 +15,6 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import Report, Reports
 from privtally.errors import CountsError, ReportError
 from privtally.lab.seed import seeded
-from privtally.mechanisms.fills import SilentFill
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.collector.made_up import plans_of_every_kind, two_groups, two_pivots
@@ -102,7 +101,7 @@ def test_the_same_report_again_is_repeated_and_other_codes_under_its_id_conflict
 
 
 def test_silence_is_counted_after_the_last_code() -> None:
-    plan = two_groups(SilentFill(), SilentFill(), (2, 3, 2, 2))
+    plan = two_groups(None, None, (2, 3, 2, 2))
     report = Report(plan.digest, "0" * 32, (1, None, None, 0))
     counts = tally(plan, [report]).counts
     assert [own.tolist() for own in counts.attributes] == [[0, 1, 0], [0, 0, 0, 1], [0, 0, 1], [1, 0, 0]]
@@ -120,7 +119,7 @@ def test_silence_is_counted_after_the_last_code() -> None:
         (first_plan((2, 3)), [[0, 0, 0]], "2"),
         (plan_of("smp", (2, 3)), [[0, 3], [0, 0]], "1 of 2"),
         (plan_of("smp", (2, 3)), [[2, 3]], "1 of 2"),
-        (two_pivots(SilentFill()), [[0, 3, 2]], "2 of 3"),
+        (two_pivots(None), [[0, 3, 2]], "2 of 3"),
     ],
 )
 def test_codes_that_no_report_can_have_are_refused(plan: Plan, codes: list[list[int]], word: str) -> None:

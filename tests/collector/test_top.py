@@ -59,7 +59,7 @@ def test_as_csv_and_json() -> None:
     assert "simultaneous" in body["intervals"]
 
 
-@pytest.mark.parametrize("method", ["unbiased", "pooled"])
+@pytest.mark.parametrize("method", ["unbiased", "likelihood"])
 def test_chosen_labels_are_inside_their_intervals(method: str) -> None:
     """The twenty largest of 1,024, eight runs of two attributes, fixed seeds; at most one list may have a miss.
 

@@ -20,7 +20,7 @@ def round_of(number: int, labels: tuple[str, ...] = ("no", "yes"), name: str = "
 
 GOOD = Estimate(
     attributes={"a": attribute()},
-    method="pooled",
+    method="likelihood",
     biased=False,
     notes=(),
     provenance=Provenance("0" * 64, "spl", (PhaseUsed(1, 1.0, 10, "1" * 64, "2" * 64),), "tests"),

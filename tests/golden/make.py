@@ -14,11 +14,10 @@ from privtally.collector.estimate import History, Phase, estimate
 from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
 from privtally.documents.learned import Learned, LearnedFrom
-from privtally.documents.observer import KnowsTotals
 from privtally.documents.plan import Plan, design
 from privtally.documents.report import Reports
 from privtally.lab.seed import seeded
-from privtally.mechanisms.fills import AnyFill, CopyFill, SilentFill
+from privtally.mechanisms.fills import AnyFill, CopyFill
 from privtally.mechanisms.named import PartPlan, RandomizedResponse, asking
 from privtally.names import MECHANISMS, METHODS, MechanismName
 from privtally.participant.respond import respond_many
@@ -28,7 +27,7 @@ from tests.golden.tables import tables
 from tests.support import EXTENDED_PLANS, Scripted, fill_of, first_plan, plan_with
 
 HERE = Path(__file__).parent
-GENERAL = ("groups", "two-pivots", "rounds", "aligned", "many-labels", "questions")
+GENERAL = ("decoys", "groups", "two-pivots", "rounds", "aligned", "many-labels", "questions")
 """Plans that no named mechanism has, a campaign of two rounds, and questions that may be skipped or ask for numbers."""
 KINDS = (*MECHANISMS, *GENERAL)
 WITH_TABLES = ("smp", "corr-rr", "rounds", "many-labels")
@@ -60,13 +59,13 @@ classes = [{ "âge" = ["0–17", "18–64"], mood = ["low"] }, { "âge" = ["65�
 def plans_of(kind: str) -> list[Plan]:
     """The plans of a campaign: the first one, and where the mechanism learns a second one with made-up parameters."""
     two = (RandomizedResponse(),) * 2
+    if kind == "decoys":
+        return [first_plan((3, 2, 3, 4), 2.0, "rs-fd", decoys=1)]
     if kind == "groups":
         copying = CopyFill(((1.0, 0.25), (0.75, 1.0)))
-        return [
-            plan_with((PartPlan((0, 2), 1, two, copying), PartPlan((1, 3), 1, two, SilentFill())), (3, 2, 3, 4), 3.0)
-        ]
+        return [plan_with((PartPlan((0, 2), 1, two, 1, copying), PartPlan((1, 3), 1, two)), (3, 2, 3, 4), 3.0)]
     if kind == "two-pivots":
-        return [plan_with((PartPlan((0, 1, 2), 2, (RandomizedResponse(),) * 3, SilentFill()),), (2, 3, 4), 3.0)]
+        return [plan_with((PartPlan((0, 1, 2), 2, (RandomizedResponse(),) * 3),), (2, 3, 4), 3.0)]
     if kind == "rounds":
         first = first_plan((3, 4), 2.0, "smp", answers=2)
         return [first, refresh([first])]
@@ -87,8 +86,7 @@ def _second(first: Plan, fill: AnyFill) -> tuple[tuple[PartPlan, ...], Learned]:
     history = (LearnedFrom(first.digest, counts.digest, counts.reports),)
     learned = Learned(history, people=60)
     if isinstance(fill, CopyFill):
-        observer = KnowsTotals(((0.5, 0.25, 0.25), (0.125, 0.125, 0.75)))
-        learned = Learned(history, "robust", 60, pivot_guess=0.75, observer=observer)
+        learned = Learned(history, "robust", 60)
     return (asking((0, 1), first.schema.sizes, Fraction(first.epsilon), fill),), learned
 
 

@@ -1,75 +1,157 @@
-"""Which campaign is recommended, from made-up errors."""
+"""Which campaign is recommended: the closed form against the exact law, and the choice against every alternative."""
 
-from pathlib import Path
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
-from privtally.cli.advice import advise
-from privtally.errors import CampaignError
+from privtally.collector.estimate import estimate
+from privtally.collector.estimate.inverse import inverse_of
+from privtally.collector.tally import count
+from privtally.documents.plan import Plan, design
+from privtally.errors import CampaignError, PlanError
 from privtally.lab.advise import (
-    SECOND_PHASE,
-    Adviser,
+    Design,
     Expected,
-    best_of_each,
-    choose,
+    Question,
+    best,
+    budget_for,
+    by_budget,
+    people_for,
     recommend,
     smallest,
-    worst_ratios,
+    ways,
 )
-from privtally.lab.expectation import prior_populations
-from privtally.lab.offers import Design, Question
-from privtally.names import MechanismName
+from privtally.lab.seed import seeded
+from privtally.mechanisms import Part
+from privtally.mechanisms.grouping import answer_variance
+from privtally.names import HideAmong
+from privtally.participant.respond import respond_many
 from privtally.plots.advice import draw_advice
+from privtally.schema import Records
 from tests.support import schema_of
 
-GUESSES: dict[MechanismName, float | None] = {"spl": None, "rs-fd": 0.25, "corr-rr": 0.5, "smp": 1.0}
+
+def enumerated_variance(part: Part, own: int) -> float:
+    """The variance of the unbiased estimate from one report at uniform answers, by enumeration of the law."""
+    records = list(product(*map(range, part.sizes)))
+    back = inverse_of(part).back(own)[own]
+    values, chances = [], []
+    for report in part.reports():
+        if report[own] < part.answers[own]:
+            chances.append(sum(float(part.probability(record, report)) for record in records) / len(records))
+            values.append(back @ part.asked[own].support(np.eye(part.answers[own])[report[own]]))
+    weights, seen = np.array(chances) / sum(chances), np.array(values)
+    return float((weights @ (seen - weights @ seen) ** 2).mean() / sum(chances))
 
 
-def row(mechanism: MechanismName, *squares: float) -> Expected:
-    mean = 1.0
-    for square in squares:
-        mean *= square
-    share = 0.1 if mechanism == "corr-rr" else None
-    design = Design(mechanism, phase1_share=share)
-    return Expected(design, GUESSES[mechanism], mean ** (0.5 / len(squares)), squares)
+@pytest.mark.parametrize("hide_among", [1, 2, 3, "all"])
+@pytest.mark.parametrize("sizes", [(2, 3, 2), (3, 3, 3, 3)])
+def test_every_variance_is_that_of_the_exact_law(sizes: tuple[int, ...], hide_among: HideAmong) -> None:
+    schema = schema_of(sizes)
+    for way in ways(schema, Question(1_000, 1.0, hide_among)):
+        plan = design(schema, 1.0, **way.design.options)
+        for part in plan.sampler.parts:
+            for place, attribute in enumerate(part.attributes):
+                assert way.variances[attribute] == pytest.approx(enumerated_variance(part, place), rel=1e-9)
 
 
-def test_what_names_the_pivot_is_left_out_unless_it_may_be_known() -> None:
-    rows = [row("smp", 0.1, 0.1), row("spl", 0.4, 0.4), row("rs-fd", 0.5, 0.3), row("corr-rr", 0.2, 0.2)]
-    assert choose(rows, 1).design.mechanism == "smp"
-    assert choose(rows, 0.5).design.mechanism == "corr-rr"
-    assert choose(rows, 0.3).design.mechanism == "rs-fd"
-    with pytest.raises(CampaignError, match=r"0\.25"):
-        choose([own for own in rows if own.design.mechanism != "spl"], 0.01)
-    assert choose(rows, 0.01).design.mechanism == "spl"
+def partitions(places: list[int]) -> list[list[list[int]]]:
+    if not places:
+        return [[]]
+    first, *rest = places
+    found = []
+    for smaller in partitions(rest):
+        found.append([[first], *smaller])
+        found += [[*smaller[:at], [first, *group], *smaller[at + 1 :]] for at, group in enumerate(smaller)]
+    return found
 
 
-def test_never_far_behind_is_better_than_better_on_average() -> None:
-    rows = [row("spl", 0.1, 0.3), row("rs-fd", 0.15, 0.21)]
-    assert rows[0].error < rows[1].error
-    assert choose(rows, 0.5).design.mechanism == "spl"
-    assert choose([*rows, row("corr-rr", 0.11, 0.18)], 0.5).design.mechanism == "corr-rr"
-    assert choose([row("spl", 0.1, 0.4), rows[1]], 0.5).design.mechanism == "rs-fd"
+@pytest.mark.parametrize("hide_among", [1, 2, 3, "all"])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("sizes", [(2, 2, 3, 8, 16), (4, 4, 4, 4, 4), (2, 2, 2, 2, 64)])
+def test_the_choice_is_the_best_of_all_that_hide_as_well(
+    sizes: tuple[int, ...], epsilon: float, hide_among: HideAmong
+) -> None:
+    """g · min(c, g) · V(ε/t, k) over all partitions whose groups are of one question or large enough to hide it."""
+    variances = []
+    for groups in partitions(list(range(len(sizes)))):
+        if hide_among != "all" and any(1 < len(group) < hide_among for group in groups):
+            continue
+        total = 0.0
+        for group in groups:
+            shown = len(group) if hide_among == "all" else min(hide_among, len(group))
+            budget = Fraction(epsilon) / len(groups)
+            total += sum(len(group) * shown * answer_variance(budget, sizes[own]) for own in group)
+        variances.append(total / len(sizes))
+    chosen = recommend(schema_of(sizes), epsilon, 1_000, hide_among=hide_among)
+    assert chosen.variance == pytest.approx(min(variances), rel=1e-9)
 
 
-def test_a_second_phase_must_earn_its_trouble() -> None:
-    rows = [row("spl", 0.3, 0.3), row("corr-rr", 0.295, 0.295)]
-    assert choose(rows, 0.5).design.mechanism == "spl"
-    assert choose([rows[0], row("corr-rr", 0.2, 0.2)], 0.5).design.mechanism == "corr-rr"
+def hidden_among(plan: Plan) -> int:
+    """How many questions the one that is used is hidden among, where a group has several."""
+    return min((part.shown for part in plan.sampler.parts if len(part.attributes) > 1), default=0)
 
 
-def test_how_far_behind_is_where_it_is_most_behind() -> None:
-    assert worst_ratios([row("spl", 0.1, 0.3), row("rs-fd", 0.2, 0.2)]) == pytest.approx([1.5, 2])
-    assert worst_ratios([row("spl", 0.1, 0.3)]) == [1]
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0, 8.0])
+def test_a_recommendation_hides_as_was_asked_for_and_is_what_design_takes(epsilon: float) -> None:
+    schema = schema_of((2, 3, 4, 5, 6, 7))
+    numbers: list[HideAmong] = [1, 2, 3, 6, 9, "all"]
+    for among in numbers:
+        chosen = recommend(schema, epsilon, 2_000, hide_among=among)
+        plan = design(schema, epsilon, **chosen.design.options)
+        assert plan.mechanism == chosen.design.mechanism
+        assert plan.phase == 1
+        if among != "all":
+            assert hidden_among(plan) in (0, min(among, 6))
+        if chosen.design.mechanism == "smp":
+            assert among == 1
 
 
-def test_a_mechanism_is_shown_once_where_it_is_best() -> None:
-    rows = [row("corr-rr", 0.3), row("spl", 0.25), row("corr-rr", 0.2)]
-    assert [(each.design.mechanism, each.by_population) for each in best_of_each(rows)] == [
-        ("corr-rr", (0.2,)),
-        ("spl", (0.25,)),
-    ]
+def test_two_questions_are_shown_unless_told_otherwise() -> None:
+    schema = schema_of((4, 4, 4, 4))
+    assert recommend(schema, 1.0, 4_000).design == Design("rs-fd", decoys=1)
+    assert recommend(schema, 1.0, 4_000, hide_among=1).design == Design("smp")
+    assert recommend(schema, 1.0, 4_000, hide_among="all").design == Design("rs-fd")
+    assert recommend(schema, 8.0, 4_000).design == Design("spl")
+    assert recommend(schema_of((3,)), 1.0, 4_000).design == Design("spl")
+
+
+def test_hiding_among_more_never_has_a_smaller_error() -> None:
+    schema = schema_of((3, 3, 4, 4, 5))
+    for epsilon in (0.5, 2.0, 6.0):
+        found = [best(schema, Question(5_000, epsilon, among)).variance for among in range(1, 6)]
+        assert found == sorted(found)
+        assert found[0] < found[1]
+
+
+@pytest.mark.parametrize("hide_among", [1, 2])
+@pytest.mark.parametrize(("sizes", "epsilon"), [((4, 4, 4, 4), 1.0), ((2, 3, 5), 2.0), ((3, 3, 3), 8.0)])
+def test_what_is_stated_is_the_half_width_of_the_estimate_that_will_be_printed(
+    sizes: tuple[int, ...], epsilon: float, hide_among: int
+) -> None:
+    schema, people = schema_of(sizes), 30_000
+    chosen = recommend(schema, epsilon, people, hide_among=hide_among)
+    plan = design(schema, epsilon, **chosen.design.options)
+    generator = np.random.default_rng(1)
+    records = Records(schema, np.column_stack([generator.integers(0, size, people) for size in sizes]))
+    found = estimate([(plan, count(plan, respond_many(plan, records, seeded(1)).codes))], "unbiased")
+    assert chosen.points == pytest.approx(100 * found.half_width, rel=0.03)
+
+
+def test_an_interval_is_no_wider_than_all_shares() -> None:
+    hopeless = Expected(Design("spl"), (2, 10), (1e9, 1e9), 1)
+    assert hopeless.points == pytest.approx(50)
+    # Around 10 %, ± 20 points reach from 0 to 30 %.
+    reach = Expected(Design("spl"), (10,), ((0.2 / 1.959963984540054) ** 2,), 1)
+    assert reach.points == pytest.approx(15, rel=1e-3)
+    # A question with many answers counts for more answers.
+    both = Expected(Design("spl"), (2, 6), (0.0, 0.01**2), 1)
+    assert both.points == pytest.approx(100 * 1.96 * 0.01 * math.sqrt(6 / 8), rel=1e-3)
 
 
 @pytest.mark.parametrize(("needed", "found"), [(1, 1), (3, 3), (1_234, 1_300), (10**6, 10**6), (10**7, None)])
@@ -83,40 +165,66 @@ def test_the_smallest_value_that_is_enough(needed: int, found: int | None) -> No
         assert needed <= value <= 1.1 * found
 
 
-def adviser(*sizes: int) -> Adviser:
-    schema = schema_of(sizes)
-    return Adviser(schema, list(prior_populations(schema).values()))
-
-
 def test_what_is_needed_has_the_wanted_error() -> None:
-    question = Question(1_000, 1.0)
-    survey = adviser(4, 4, 4)
-    users, epsilon = survey.people_for(0.02, question), survey.budget_for(0.02, question)
-    assert users is not None
+    question, schema = Question(1_000, 1.0), schema_of((4, 4, 4))
+    people, epsilon = people_for(schema, question, 4.0), budget_for(schema, question, 4.0)
+    assert people is not None
     assert epsilon is not None
-    assert survey.recommend(Question(users, 1.0)).error <= 0.02 < survey.recommend(Question(users // 2, 1.0)).error
-    assert survey.recommend(Question(1_000, epsilon)).error <= 0.02
-    assert survey.recommend(Question(1_000, epsilon / 2)).error > 0.02
+    assert best(schema, replace(question, people=people)).points <= 4
+    assert best(schema, replace(question, people=people // 2)).points > 4
+    assert best(schema, replace(question, epsilon=epsilon)).points <= 4 < best(schema, replace(question)).points
+    assert budget_for(schema, question, 1e-9) is None
 
 
-def test_where_the_pivot_may_be_known_saying_it_is_as_good_as_anything() -> None:
-    """Next to SMP no recommendation is behind in any population."""
-    for sizes in ((2, 2), (4, 4, 4, 4), (2, 3, 5), (8,) * 6):
-        for users in (200, 20_000):
-            for epsilon in (0.1, 1.0, 6.0):
-                rows = adviser(*sizes).expect(Question(users, epsilon, 1.0))
-                chosen = choose(rows, 1.0)
-                smp = next(each for each in rows if each.design.mechanism == "smp")
-                behind = [a / b for a, b in zip(chosen.by_population, smp.by_population, strict=True)]
-                assert max(behind) <= 1 + 1e-9
+def enumerated_cell_variance(plan: Plan) -> float:
+    """The mean over all cells of two questions of the variance of the unbiased table from one report, at uniform
+    answers: a report that answers both has the product of two unbiased indicators for every cell.
+    """
+    (a, b), sampler = plan.schema.sizes[:2], plan.sampler
+    channels = [sampler.parts[part].asked[place] for part, place in sampler.places[:2]]
+    inverses = [
+        np.linalg.inv([[float(own.probability(x, y)) for x in range(k)] for y in range(k)])
+        for own, k in zip(channels, (a, b), strict=True)
+    ]
+    first: Any = np.zeros((a, b))
+    second: Any = np.zeros((a, b))
+    records = list(product(*map(range, plan.schema.sizes)))
+    both = 0.0
+    for record in records:
+        for report, chance in sampler.law(record).items():
+            if report[0] < a and report[1] < b:
+                value = np.outer(inverses[0][:, report[0]], inverses[1][:, report[1]])
+                weight = float(chance) / len(records)
+                both += weight
+                first += weight * value
+                second += weight * value**2
+    return float(((second / both - (first / both) ** 2) / both).mean())
 
 
-@pytest.mark.parametrize("errors", [(0.09, 0.04), (0.2, 0.001), (0.061, 0.055)])
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 3, 3), (2, 2, 2, 2)])
+def test_the_variance_of_a_cell_is_that_of_the_exact_law(sizes: tuple[int, ...]) -> None:
+    schema = schema_of(sizes)
+    found = ways(schema, Question(1_000, 2.0, 1, pairs=True))
+    assert {way.design.pivots for way in found} == {1, *range(2, min(4, len(sizes)))}
+    for way in found:
+        plan = design(schema, 2.0, **way.design.options)
+        assert way.variances[0] == pytest.approx(enumerated_cell_variance(plan), rel=1e-9)
+    assert recommend(schema, 2.0, 1_000, pairs=True).design == Design("spl")
+
+
+def test_curves_are_those_of_recommendations() -> None:
+    schema, question = schema_of((4, 4, 4)), Question(2_000, 1.0)
+    curves = by_budget(schema, question)
+    assert list(curves) == [1, 2, "all"]
+    assert dict(curves[2])[1.0] == recommend(schema, 1.0, 2_000).points
+    assert [epsilon for epsilon, _ in curves["all"]] == [0.25, 0.5, 1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("errors", [(9.0, 4.0), (20, 0.1), (6.1, 5.5)])
 def test_errors_can_be_read_from_the_picture(errors: tuple[float, float]) -> None:
     """At least two plain numbers stand at the axis, however near the errors are to each other."""
     pytest.importorskip("matplotlib")
-    curves = {"spl": list(zip((0.5, 2.0), errors, strict=True))}
-    axis = draw_advice(curves, curves, 1.0).axes[0]
+    axis = draw_advice({2: list(zip((0.5, 2.0), errors, strict=True))}).axes[0]
     low, high = axis.get_ylim()
     shown = [
         float(label.get_text().removeprefix("± "))
@@ -126,25 +234,24 @@ def test_errors_can_be_read_from_the_picture(errors: tuple[float, float]) -> Non
     assert len(shown) >= 2
 
 
-def test_the_documents_state_what_a_second_phase_costs() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    cost = f"{SECOND_PHASE - 1:.0%}".replace("%", " %")
-    for name in ("notes/accuracy.md", "decisions/0011-advice-in-closed-form.md"):
-        assert cost in (docs / name).read_text(), name
-    assert cost in str(advise.__doc__)
-
-
-def test_nobody_can_be_advised_where_nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privtally.lab.advise.offers", lambda *_: [])
-    with pytest.raises(CampaignError):
-        adviser(2, 2).expect(Question(10, 1.0))
-
-
-@pytest.mark.parametrize("people", [900.5, True, "900"])
+@pytest.mark.parametrize("people", [900.5, True, "900", 0, 10**13])
 def test_a_number_of_people_that_is_none_is_refused(people: Any) -> None:
     with pytest.raises(CampaignError, match="whole number"):
         recommend(schema_of((2, 3)), 1.0, people)
 
 
-def test_where_every_question_is_answered_there_is_nothing_to_guess() -> None:
-    assert recommend(schema_of((3, 3)), 1.0, 1_000, max_pivot_guess=0.3).design.mechanism == "spl"
+@pytest.mark.parametrize("among", [0, -1, 1.5, True, "two", None])
+def test_what_is_no_number_of_questions_to_hide_among_is_refused(among: Any) -> None:
+    with pytest.raises(CampaignError, match="hide_among"):
+        recommend(schema_of((2, 3)), 1.0, 100, hide_among=among)
+
+
+def test_nobody_can_be_advised_where_nothing_fits() -> None:
+    with pytest.raises(PlanError):
+        recommend(schema_of((2, 3)), 0.0, 100)
+    with pytest.raises(CampaignError, match="two questions"):
+        recommend(schema_of((2,)), 1.0, 100, pairs=True)
+
+
+def test_the_smallest_budget_and_the_most_labels_are_no_special_case() -> None:
+    assert recommend(schema_of((60_000, 2)), 1e-6, 100).points == pytest.approx(50)

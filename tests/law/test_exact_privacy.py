@@ -77,7 +77,7 @@ def test_copying_never_or_always_is_as_private(copies: float) -> None:
 def test_the_enumeration_catches_a_pivot_that_spends_an_amplified_budget() -> None:
     """ε′ = ln(d(e^ε − 1) + 1) on the pivot is not ε-LDP for whole records (k = 2, d = 4, ε = 1)."""
     channel = randomized_response(Fraction(log(4 * (exp(1) - 1) + 1)), 2)
-    sampler = Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, UniformFill()),))
+    sampler = Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, 3, UniformFill()),))
     laws = all_laws(sampler)
     zero = (0, 0, 0, 0)
     found = [
@@ -98,11 +98,11 @@ def greedy_alone(budget: Fraction) -> Mechanism:
 
 def greedy_pivot(budget: Fraction) -> Mechanism:
     honest = randomized_response(budget / 2, 3)
-    return Mechanism((Part((0, 1, 2), 2, (_a_little_more(honest), honest, honest), UniformFill()),))
+    return Mechanism((Part((0, 1, 2), 2, (_a_little_more(honest), honest, honest), 1, UniformFill()),))
 
 
 def greedy_lines(budget: Fraction) -> Mechanism:
-    return Mechanism((Part((0, 1), 1, (subsets(budget * (1 + Fraction(1, 10**5)), FANO, 7),) * 2, UniformFill()),))
+    return Mechanism((Part((0, 1), 1, (subsets(budget * (1 + Fraction(1, 10**5)), FANO, 7),) * 2, 1, UniformFill()),))
 
 
 def _a_little_more(honest: Keep) -> Keep:

@@ -3,8 +3,7 @@
 With nothing planted all checks pass.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,11 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from privtally.collector import learn as learning
-from privtally.collector.estimate import methods, returning
-from privtally.collector.estimate.local_level import Quadratic
-from privtally.collector.learn import joint_tables, rows, secrecy
-from privtally.collector.learn.wanted import Wanted
+from privtally.collector.estimate import methods, rounds
+from privtally.collector.learn import tables
 from privtally.documents import campaign as campaigns
 from privtally.documents import plan as plans
 from privtally.documents.campaign import refresh
@@ -33,9 +29,10 @@ from tests.law.checks import (
     ALIGNED,
     ALIGNED_LARGE,
     CHECKS,
+    DECOY_TABLE,
+    DECOYS,
     FEWER_PIVOTS,
     GROUPS,
-    IN_GROUPS,
     LARGE,
     LARGE_COPY,
     LARGE_ROW,
@@ -43,7 +40,6 @@ from tests.law.checks import (
     PIVOTS,
     SILENT_GROUPS,
     SILENT_PIVOTS,
-    TOTALS,
 )
 from tests.support import Subsets
 
@@ -166,9 +162,10 @@ def draw_with(choose: Callable[[Part, int, Source], Codes] | None = None, branch
         if self.silent:
             room[list(self.attributes)] = np.array(self.answers)[:, None]
         chosen = choose(self, codes.shape[1], source) if choose else Uniform(count).draw(codes[0], source)
+        decoys = self.draw_decoys(chosen, source)
         for number, branch in enumerate(self.branches):
             people = np.flatnonzero(chosen == number)
-            (branch_draw or Part._draw_branch)(self, branch, people, codes, room, source)
+            (branch_draw or branch_with())(self, branch, people, decoys[:, people], codes, room, source)
 
     return draw
 
@@ -182,10 +179,28 @@ def never_the_last(part: Part, people: int, source: Source) -> Codes:
     return Uniform(max(len(part.branches) - 1, 1)).draw(np.zeros(people, np.uint8), source)
 
 
-def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: bool = False, turned: bool = False, shared: bool = False) -> Any:  # fmt: skip
-    """Part._draw_branch with one thing wrong."""
+def decoys_with(*, last: bool = True, step: int | None = None, more: int = 0) -> Any:
+    """Part.draw_decoys with one thing wrong, for parts with one pivot."""
 
-    def draw(self: Part, branch: Any, people: Any, codes: Codes, room: Codes, source: Source) -> None:
+    def draw(self: Part, chosen: Codes, source: Source) -> Any:
+        attributes, everybody = len(self.attributes), np.arange(len(chosen))
+        decoys = np.zeros((attributes, len(chosen)), dtype=bool)
+        pivot = chosen.astype(np.int64)
+        for number in range(self.decoys + more):
+            drawn = Uniform(attributes - 1 - number - (not last)).draw(chosen, source).astype(np.int64)
+            away = step or drawn + 1
+            while (taken := decoys[(pivot + away) % attributes, everybody]).any():
+                away = away + taken
+            decoys[(pivot + away) % attributes, everybody] = True
+        return decoys
+
+    return draw
+
+
+def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: bool = False, turned: bool = False, shared: bool = False) -> Any:  # fmt: skip
+    """The draw of a branch with at most one thing wrong."""
+
+    def draw(self: Part, branch: Any, people: Any, decoys: Any, codes: Codes, room: Codes, source: Source) -> None:
         attributes = [self.attributes[own] for own in branch]
         used = Again(source, len(people)) if shared else source
         raw = [codes[own, people] for own in attributes]
@@ -194,7 +209,7 @@ def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: 
             private[1:] = raw[1:]
         for own, code in zip(attributes, private, strict=True):
             room[own, people] = code
-        if self.silent:
+        if self.fill is None:
             return
         seen = [raw[own] if raw_fills else code.astype(np.int64) for own, code in enumerate(private)]
         sizes = [self.answers[own] for own in branch]
@@ -203,8 +218,9 @@ def branch_with(*, raw_fills: bool = False, one_fill: bool = False, raw_second: 
         for place in order:
             given = given * sizes[place] + seen[place]
         for other in self.others(branch):
-            filled = self.filling(branch, other).draw(given.astype(np.uint64), source)
-            room[self.attributes[other], people] = filled[0] if one_fill and len(filled) else filled
+            shown = decoys[other]
+            filled = self.filling(branch, other).draw(given[shown].astype(np.uint64), source)
+            room[self.attributes[other], people[shown]] = filled[0] if one_fill and len(filled) else filled
 
     return draw
 
@@ -270,7 +286,7 @@ def plane_with(
 
 def put_guess(change: Callable[[Part, Sequence[np.ndarray]], float]) -> Plant:
     """Another guess of an observer who knows these marginals of a part's attributes."""
-    return put(secrecy, "pivot_guess", lambda part, known: pivot_guess.PivotGuess(change(part, known)))
+    return put(pivot_guess, "pivot_guess", lambda part, known: pivot_guess.PivotGuess(change(part, known)))
 
 
 def without_noise(part: Part, known: Sequence[np.ndarray]) -> float:
@@ -282,27 +298,7 @@ def without_noise(part: Part, known: Sequence[np.ndarray]) -> float:
 
 def mean_of_branches(part: Part, known: Sequence[np.ndarray]) -> float:
     """The mean of the chances of naming a branch and of not naming it, for their largest."""
-    return (pivot_guess.pivot_guess(part, known).value + 1 / len(part.branches)) / 2
-
-
-honest_keep = secrecy.keep_secret
-
-
-def rounded_afterwards(own: Any, fill_at: Any) -> Any:
-    """Rows in multiples of 2^-3, after the bound was kept by others."""
-
-    def coarse(row: Sequence[float]) -> tuple[float, ...]:
-        whole = [float(round(8 * share)) for share in row]
-        return (*(share / 8 for share in whole[:-1]), 1 - sum(whole[:-1]) / 8)
-
-    found = honest_keep(own, fill_at)
-    assert isinstance(found.fill, fills.RowFill)
-    return replace(found, fill=fills.RowFill(tuple(map(coarse, found.fill.rows))))
-
-
-def mean_of_groups(guesses: Iterable[float]) -> float:
-    each = list(guesses)
-    return sum(each) / len(each)
+    return (honest_guess(part, known).value + 1 / len(part.branches)) / 2
 
 
 def half_the_spread(part: Part, private: Sequence[np.ndarray]) -> float:
@@ -311,10 +307,10 @@ def half_the_spread(part: Part, private: Sequence[np.ndarray]) -> float:
 
 
 honest_bound = pivot_guess.second_moment_bound
-honest_known = Wanted.known
+honest_guess = pivot_guess.pivot_guess
 
 honest_copying = fillings.copying
-honest_rows = joint_tables._rows
+honest_rows = tables._rows
 
 
 def rows_turned(chosen: Any, other: int, used: Any, pairs: Any, marginals: Any) -> Any:
@@ -360,15 +356,15 @@ def refresh_of_the_last(earlier: Sequence[plans.Plan]) -> plans.Plan:
 
 def put_repeats(repeats: Callable[[Any], int]) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
-        for module in (returning, methods):
+        for module in (rounds, methods):
             patch.setattr(module, "repeats", repeats)
 
     return plant
 
 
-def put_change(step: Callable[[Any, Quadratic, np.ndarray], Quadratic]) -> Plant:
-    honest = Quadratic.after_change
-    return put(Quadratic, "after_change", lambda self, root: step(honest, self, root))
+def put_change(smoothed: Callable[[Any, Any, int, float], Any]) -> Plant:
+    honest = rounds.Track.smoothed
+    return put(rounds.Track, "smoothed", lambda self, number, change: smoothed(honest, self, number, change))
 
 
 FAULTS: dict[str, tuple[Plant, str]] = {
@@ -408,8 +404,13 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "fills that see the record": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_fills=True))), "reports of corr-rr"),
     "one fill for everybody": (put(Part, "draw", draw_with(branch_draw=branch_with(one_fill=True))), "reports of rs-fd"),
     "the second pivot as it is": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_second=True))), f"reports of {SILENT_PIVOTS}"),
-    "pivots of a draw turned round": (put(Part, "_draw_branch", branch_with(turned=True)), f"reports of {PIVOTS}"),
-    "both pivots use the same words": (put(Part, "_draw_branch", branch_with(shared=True)), f"reports of {SILENT_PIVOTS}"),
+    "pivots of a draw turned round": (put(Part, "draw", draw_with(branch_draw=branch_with(turned=True))), f"reports of {PIVOTS}"),
+    "both pivots use the same words": (put(Part, "draw", draw_with(branch_draw=branch_with(shared=True))), f"reports of {SILENT_PIVOTS}"),
+    "decoys that are never the last": (put(Part, "draw_decoys", decoys_with(last=False)), f"reports of {DECOYS}"),
+    "a decoy that is always the next": (put(Part, "draw_decoys", decoys_with(step=1)), f"reports of {DECOYS}"),
+    "one decoy too many": (put(Part, "draw_decoys", decoys_with(more=1)), f"reports of {DECOY_TABLE}"),
+    "no decoys": (put(Part, "draw_decoys", decoys_with(more=-1)), f"reports of {DECOY_TABLE}"),
+    "the whole budget for a part with decoys": (put_build(lambda part, parts: Fraction(1 + part.decoys, parts)), f"privacy of {DECOYS}"),
     "words used again": (put(Mechanism, "privatise", parts_sharing_words), "reports of spl"),
     "both parts use the same words": (put(Mechanism, "privatise", parts_sharing_words), f"reports of {SILENT_GROUPS}"),
     "parts that read other columns": (put(Mechanism, "privatise", first_part_for_all), f"reports of {GROUPS}"),
@@ -433,34 +434,30 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "classes that all have one label": (put(ByClass, "_sizes", property(lambda self: np.ones(self.keep.size, dtype=np.int64))), "privacy of aligned"),
     "the class of the record": (put(Part, "draw", draw_with(branch_draw=branch_with(raw_fills=True))), f"reports of {ALIGNED}"),
     "labels of a class for codes": (put(InSet, "draw", lambda self, given, source: self.labels.draw(given, source)), f"reports of {ALIGNED_LARGE}"),
-    "a guess without the channel's noise": (put_guess(without_noise), f"secrecy of {TOTALS}"),
-    "a guess by the mean of branches": (put_guess(mean_of_branches), "secrecy of cond-rr"),
-    "a bound that is kept before rounding": (put(rows, "keep_secret", rounded_afterwards), f"secrecy of {TOTALS}"),
-    "an observer whose totals are ignored": (put(Wanted, "known", lambda self, group, sizes: honest_known(replace(self, totals=None), group, sizes)), f"secrecy of {TOTALS}"),
-    "an observer with another group's totals": (put(Wanted, "known", lambda self, group, sizes: honest_known(self, tuple(range(len(group))), sizes)), f"secrecy of {IN_GROUPS}"),
-    "the mean of groups is stated": (put(learning, "max", mean_of_groups, raising=False), f"secrecy of {IN_GROUPS}"),
+    "a guess without the channel's noise": (put_guess(without_noise), "guess of rs-rfd"),
+    "a guess by the mean of branches": (put_guess(mean_of_branches), "guess of cond-rr"),
     "half the spread in a bound": (put(pivot_guess, "second_moment_bound", half_the_spread), "bound of large parts"),
     "the whole budget for each learned pivot": (put_build(lambda part, parts: Fraction(part.pivots if part.fill else 1, parts)), f"privacy of {LEARNED_PIVOTS}"),
     "learned pivots that divide the budget twice": (put_build(lambda part, parts: Fraction(1, part.pivots * parts)), f"budget of {LEARNED_PIVOTS}"),
-    "tables learned in the wrong order of pivots": (put(joint_tables, "_rows", rows_turned), "meaning of learned tables"),
+    "tables learned in the wrong order of pivots": (put(tables, "_rows", rows_turned), "meaning of learned tables"),
     "one pivot that keeps the budget of two": (put_build(lambda part, parts: Fraction(1, (2 if part.fill and part.pivots == 1 else 1) * parts)), f"budget of {FEWER_PIVOTS}"),
-    "pivots that noise supports": (put(joint_tables, "gain_of", lambda *_: 1.0), "meaning of fewer pivots"),
+    "pivots that noise supports": (put(tables, "gain_of", lambda *_: 1.0), "meaning of fewer pivots"),
     "inputs that hold no code": (put(Subsets, "holders", lambda self, output: [output % self.inputs]), "law of subsets"),
     # rounds
     "a refresh asks as the last plan": (put(campaigns, "refresh", refresh_of_the_last), "parts of rounds"),
     "rounds with other parts": (put(campaigns, "_check_starts", lambda *_: None), "parts of rounds"),
     "rounds in any order": (put(campaigns, "_check_rounds", lambda *_: None), "parts of rounds"),
     "returning people count as new": (put_repeats(lambda _history: 0), "errors of returning people"),
-    "a change happens twice": (put_change(lambda change, said, root: change(change(said, root), root)), "changes of rounds"),
-    "nothing ever changes": (put_change(lambda _change, said, _root: said), "changes of rounds"),
-    "a change moves the mean": (put_change(lambda change, said, root: change(said, root) + said), "changes of rounds"),
+    "a change happens twice": (put_change(lambda honest, track, number, change: honest(track, number, 2 * change)), "changes of rounds"),
+    "nothing ever changes": (put_change(lambda honest, track, number, _change: honest(track, number, 0.0)), "changes of rounds"),
+    "the other round's frequencies": (put_change(lambda honest, track, number, change: honest(track, 1 - number, change)), "changes of rounds"),
 }  # fmt: skip
 """What is planted, and the check that must catch it."""
 
 
 HARMLESS: dict[str, Plant] = {
-    "changes": put_change(lambda change, said, root: change(said, root)),
-    "repeats": put_repeats(returning.repeats),
+    "changes": put_change(lambda honest, track, number, change: honest(track, number, change)),
+    "repeats": put_repeats(rounds.repeats),
     "randomized response": put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(s.other)))),
     "tables": put(Rows, "draw", rows_with("right")),
     "subsets": put(Subsets, "draw", subsets_with(right_places)),
@@ -468,6 +465,7 @@ HARMLESS: dict[str, Plant] = {
     "weights of hyperplanes": put_plane_weights(lambda same, other: (same, other)),
     "classes": put(ByClass, "draw", classes_with()),
     "branches": put(Part, "draw", draw_with(branch_draw=branch_with())),
+    "decoys": put(Part, "draw_decoys", decoys_with()),
     "budgets": put_build(lambda _part, parts: Fraction(1, parts)),
     "weights": put_weights(lambda same, other: (same, other)),
 }

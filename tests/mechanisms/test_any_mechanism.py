@@ -12,7 +12,7 @@ from privtally.exact.probability import nearest_distribution
 from privtally.lab.seed import seeded
 from privtally.mechanisms import Mechanism, Part
 from privtally.mechanisms.channel import Asked, Keep
-from privtally.mechanisms.fills import Fill, RowFill, SilentFill, Table, TableFill, UniformFill, table_places
+from privtally.mechanisms.fills import Fill, RowFill, Table, TableFill, UniformFill, table_places
 from tests.law.test_operator import joint_of, reported
 from tests.privacy.test_loss import assert_losses_are_those_of
 from tests.support import Subsets, all_laws, chi_square_p
@@ -41,8 +41,9 @@ def any_mechanism(draw: st.DrawFn) -> Mechanism:
         asked = tuple(draw(any_channel()) for _ in attributes)
         pivots = draw(st.integers(1, len(attributes)))
         fills = made_up_fills(asked, pivots, made_up)
-        fill = draw(st.sampled_from(fills)) if pivots < len(attributes) else None
-        parts.append(Part(attributes, pivots, asked, fill))
+        decoys = draw(st.integers(0, len(attributes) - pivots))
+        fill = draw(st.sampled_from(fills)) if decoys else None
+        parts.append(Part(attributes, pivots, asked, decoys, fill))
     mechanism = Mechanism(tuple(parts))
     assume(prod(mechanism.sizes) * prod(mechanism.outputs) <= 1_500)
     return mechanism
@@ -60,7 +61,7 @@ def made_up_fills(asked: Sequence[Asked], pivots: int, made_up: np.random.Genera
         Table(chosen, other, tuple(row(outputs[other]) for _ in range(prod(outputs[own] for own in chosen))))
         for chosen, other in table_places(len(outputs), pivots)
     )
-    return [UniformFill(), SilentFill(), RowFill(tuple(map(row, labels))), TableFill(tuple(tables))]
+    return [UniformFill(), RowFill(tuple(map(row, labels))), TableFill(tuple(tables))]
 
 
 @given(any_mechanism(), st.integers(0, 1000))

@@ -15,7 +15,7 @@ from privtally.documents.report import check_report, load_report
 from privtally.exact.probability import nearest_distribution
 from privtally.lab.seed import seeded
 from privtally.mechanisms import PartPlan
-from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, SilentFill, UniformFill
+from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, UniformFill
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
@@ -51,13 +51,14 @@ def any_part(
 ) -> PartPlan:
     own = [sizes[attribute] for attribute in attributes]
     pivots = draw(st.integers(1, len(own)))
-    if pivots == len(own):
+    decoys = draw(st.integers(0, len(own) - pivots))
+    if not decoys:
         return part_of(attributes, pivots, None)
     rows = RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in own))
-    fills: list[AnyFill] = [UniformFill(), SilentFill(), rows, table_fill(own, pivots, made_up)]
+    fills: list[AnyFill] = [UniformFill(), rows, table_fill(own, pivots, made_up)]
     if pivots == 1:
         fills.append(aligned_fill(own, made_up))
-    return part_of(attributes, pivots, draw(st.sampled_from(fills)))
+    return part_of(attributes, pivots, draw(st.sampled_from(fills)), decoys)
 
 
 any_plan = st.one_of(named_plan(), plan_of_any_parts())

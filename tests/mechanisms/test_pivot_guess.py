@@ -36,6 +36,8 @@ def assert_exact_and_bounded(part: Part, *, uniform: bool) -> None:
     exact, found = exact_guess(part, marginals), pivot_guess(part, known)
     assert found.exact
     assert exact <= Fraction(found.value) <= exact * Fraction(1 + 2**-38)
+    if part.silent:
+        return
     private = [channel.push(own) for channel, own in zip(part.asked, known, strict=True)]
     assert guessing.second_moment_bound(part, private) >= exact * Fraction(1 - 2**-38)
     if part.fill is not None and not part.fill.conditional:
@@ -56,10 +58,35 @@ def test_it_is_the_exact_one_and_below_the_bound(
 @pytest.mark.parametrize("name", EXTENDED_PLANS)
 def test_groups_pivots_and_large_domains(name: str) -> None:
     for part in plan_with(*EXTENDED_PLANS[name]).sampler.parts:
-        if part.fill is not None and not part.silent:
+        if part.decoys:
             assert_exact_and_bounded(part, uniform=False)
         else:
             assert pivot_guess(part, [np.full(size, 1 / size) for size in part.sizes]).value == 1
+
+
+@pytest.mark.parametrize("decoys", [1, 2, 4])
+@pytest.mark.parametrize("sizes", [(2, 3, 4, 2, 5, 3), (4,) * 300])
+def test_even_decoys_leave_one_chance_in_as_many_as_are_shown(decoys: int, sizes: tuple[int, ...]) -> None:
+    """To somebody who knows nothing of the answers; with 300 questions as well, and no more work."""
+    part = asking(tuple(range(len(sizes))), sizes, Fraction(2), UniformFill(), decoys=decoys).build(sizes, Fraction(2))
+    found = pivot_guess(part, [np.full(size, 1 / size) for size in sizes])
+    assert found.exact
+    assert found.value == pytest.approx(1 / (1 + decoys), rel=1e-9)
+
+
+def test_with_too_many_kinds_of_questions_there_is_a_bound() -> None:
+    """Three hundred questions of which every two differ; a few of them show that the bound holds."""
+    made_up = np.random.default_rng(5)
+    known = [made_up.dirichlet(np.ones(3)) for _ in range(300)]
+    sizes = (3,) * 300
+    many = asking(tuple(range(300)), sizes, Fraction(1), UniformFill(), decoys=1).build(sizes, Fraction(1))
+    found = pivot_guess(many, known)
+    assert not found.exact
+    assert 0.5 < found.value < 0.8
+    few = asking(tuple(range(9)), sizes, Fraction(1), UniformFill(), decoys=1).build(sizes, Fraction(1))
+    exact = pivot_guess(few, known[:9])
+    assert exact.exact
+    assert exact.value <= guessing.distance_bound(few, [few.asked[0].push(own) for own in known[:9]])
 
 
 def large_part(fill: RowFill | UniformFill | TableFill, sizes: tuple[int, ...]) -> Part:

@@ -39,7 +39,7 @@ class Parsed(HTMLParser):
         self.text += data + "\n"
 
 
-def estimated(schema: Schema, method: Method = "pooled", people: int = 400) -> Estimate:
+def estimated(schema: Schema, method: Method = "likelihood", people: int = 400) -> Estimate:
     made_up = np.random.default_rng(1)
     codes = np.column_stack([made_up.integers(0, size, people) for size in schema.sizes])
     records = Records(schema, codes.astype(np.uint16))

@@ -35,7 +35,7 @@ ROWS = [
     | {"percentage_points": points, "mse": 1.0, "standard_error": 0.1}
     for epsilon in (1, 2)
     for name, points in (("corr-rr", 5.0), ("rs-rfd", 9.0))
-    for method in ("pooled", "unbiased", "unbiased+simplex", "paper", "paper+simplex")
+    for method in ("likelihood", "unbiased", "unbiased+simplex", "paper", "paper+simplex")
 ]
 
 

@@ -40,7 +40,7 @@ def test_an_amplified_pivot_is_found() -> None:
     sizes = (4, 4, 4, 4)
     amplified = Fraction(log(4 * (exp(1) - 1) + 1))
     channel = randomized_response(amplified, 4)
-    box = BlackBox(Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, UniformFill()),)), seed=1)
+    box = BlackBox(Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, 3, UniformFill()),)), seed=1)
     finding = attack(box, sizes, 300_000)
     assert box.drawn <= 300_000
     assert 1.8 <= finding.epsilon <= float(amplified)

@@ -59,7 +59,7 @@ def test_losses_of_any_parts_pivots_and_channels_are_those_of_the_law(name: str)
 def test_a_channel_that_says_nothing_weakens_the_ratio_by_its_rarest_code() -> None:
     """Every input has the same set: a code outside it hides the other attribute least."""
     mute = Subsets(np.array([[0], [0]]), outputs=3, same=5, other=2)
-    mechanism = Mechanism((Part((0, 1), 1, (mute, randomized_response(Fraction(1), 3)), UniformFill()),))
+    mechanism = Mechanism((Part((0, 1), 1, (mute, randomized_response(Fraction(1), 3)), 1, UniformFill()),))
     assert_losses_are_those_of(mechanism, all_laws(mechanism))
 
 
@@ -80,7 +80,7 @@ def test_realised_is_at_most_and_nearly_the_promise(
 def test_an_amplified_pivot_is_measured() -> None:
     """k = 2, d = 4, nominal ε = 1, pivot budget ln(d(e − 1) + 1): more than ε as soon as two attributes differ."""
     channel = randomized_response(Fraction(log(4 * (exp(1) - 1) + 1)), 2)
-    found = losses(Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, UniformFill()),)))
+    found = losses(Mechanism((Part((0, 1, 2, 3), 1, (channel,) * 4, 3, UniformFill()),)))
     assert [round(log(loss.ratio), 2) for loss in found] == [1.00, 1.49, 1.82, 2.06]
 
 

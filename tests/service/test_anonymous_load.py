@@ -20,8 +20,8 @@ import pytest
 
 pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.cli.live_advice import live_advice
 from privtally.documents.plan import load_plan
+from privtally.lab.advise import recommend
 from privtally.service.app import MOST_BYTES, create_app
 from privtally.service.bodies import MOST_FIELDS, MOST_FORM_BYTES
 from privtally.service.collector import PAUSE, Estimates
@@ -97,8 +97,8 @@ class Service:
 
     def __init__(self, store: Any, token: str) -> None:
         self.now, self.token = 0.0, token
-        self.app = create_app(store, live_advice, Estimates(store, clock=lambda: self.now, patience=PATIENCE))
-        add_pages(self.app, Setup(live_advice))
+        self.app = create_app(store, recommend, Estimates(store, clock=lambda: self.now, patience=PATIENCE))
+        add_pages(self.app, Setup(recommend))
         self._seeds = itertools.count(2)
 
     async def cost(self, asked: Asked) -> Cost:
@@ -191,7 +191,7 @@ def requests(plain: str, wide: str, large: str) -> dict[tuple[str, str], Sequenc
     estimates = [
         Asked(f"/v1/campaigns/{one}/estimates?method={method}&by_round={rounds}", estimates=one)
         for one in surveys
-        for method in ("pooled", "unbiased")
+        for method in ("likelihood", "unbiased")
         for rounds in ("false", "true")
     ]
     known = {"if-none-match": f'"{large}"'}

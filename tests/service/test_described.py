@@ -12,7 +12,7 @@ pytest.importorskip("schemathesis", reason="needs schemathesis")
 import httpx
 from litestar import Response, get
 
-from privtally.cli.live_advice import live_advice
+from privtally.lab.advise import recommend
 from privtally.service.app import create_app
 from privtally.service.pages import Setup, add_pages
 from privtally.service.tokens import new_admin_token
@@ -61,8 +61,8 @@ def fuzzed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))
     token = asyncio.run(new_admin_token(store))
-    app = create_app(store, live_advice)
-    add_pages(app, Setup(live_advice))
+    app = create_app(store, recommend)
+    add_pages(app, Setup(recommend))
     for planted in (defect, another_body, another_kind, another_status):
         app.register(planted)
     with listening(app) as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as client:

@@ -117,7 +117,7 @@ def test_a_crowd_that_asks_at_once_costs_one_estimate_and_one_history(tmp_path: 
         survey = await bench.survey()
         bench.store.reads = 0
         bench.estimator.may_finish.clear()
-        crowd = [asyncio.create_task(bench.estimates.recent(survey, "pooled")) for _ in range(CROWD)]
+        crowd = [asyncio.create_task(bench.estimates.recent(survey, "likelihood")) for _ in range(CROWD)]
         await bench.estimator.begun()
         for hangs_up in crowd[1:]:
             hangs_up.cancel()
@@ -133,14 +133,14 @@ def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(tmp_path: Pa
     async def work(bench: Bench) -> None:
         survey, estimator = await bench.survey(), bench.estimator
         estimator.took = took
-        assert reports(await bench.estimates.recent(survey, "pooled")) == 20
+        assert reports(await bench.estimates.recent(survey, "likelihood")) == 20
         await bench.answer(survey, 10, seed=2)
         bench.store.reads = 0
         estimator.now += pause - 0.1
-        assert {reports(await bench.estimates.recent(survey, "pooled")) for _ in range(CROWD)} == {20}
+        assert {reports(await bench.estimates.recent(survey, "likelihood")) for _ in range(CROWD)} == {20}
         assert (estimator.times, bench.store.reads) == (1, 0)
         estimator.now += 0.2
-        assert {reports(await bench.estimates.recent(survey, "pooled")) for _ in range(CROWD)} == {30}
+        assert {reports(await bench.estimates.recent(survey, "likelihood")) for _ in range(CROWD)} == {30}
         assert estimator.times == 2
 
     run(tmp_path, work)
@@ -149,10 +149,10 @@ def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(tmp_path: Pa
 def test_an_estimate_without_new_reports_is_not_computed_again(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
         survey = await bench.survey()
-        first = await bench.estimates.current(survey, "pooled")
+        first = await bench.estimates.current(survey, "likelihood")
         bench.estimator.now += 2 * PAUSE
-        assert await bench.estimates.recent(survey, "pooled") is first
-        assert await bench.estimates.current(survey, "pooled") is first
+        assert await bench.estimates.recent(survey, "likelihood") is first
+        assert await bench.estimates.current(survey, "likelihood") is first
         assert bench.estimator.times == 1
 
     run(tmp_path, work)
@@ -162,10 +162,10 @@ def test_the_administrator_is_given_an_estimate_of_all_reports(tmp_path: Path) -
     async def work(bench: Bench) -> None:
         survey = await bench.survey()
         bench.estimator.may_finish.clear()
-        first = asyncio.create_task(bench.estimates.current(survey, "pooled"))
+        first = asyncio.create_task(bench.estimates.current(survey, "likelihood"))
         await bench.estimator.begun()
         await bench.answer(survey, 10, seed=2)
-        later = [asyncio.create_task(bench.estimates.current(survey, "pooled")) for _ in range(CROWD)]
+        later = [asyncio.create_task(bench.estimates.current(survey, "likelihood")) for _ in range(CROWD)]
         bench.estimator.may_finish.set()
         assert reports(await first) == 20
         assert {reports(await own) for own in later} == {30}
@@ -178,9 +178,9 @@ def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(tmp_p
     async def work(bench: Bench) -> None:
         slow, quick = await bench.survey(), await bench.survey()
         bench.estimator.may_finish.clear()
-        waiting = [asyncio.create_task(bench.estimates.recent(slow, method)) for method in ("pooled", "unbiased")]
+        waiting = [asyncio.create_task(bench.estimates.recent(slow, method)) for method in ("likelihood", "unbiased")]
         await bench.estimator.begun()
-        other = asyncio.create_task(bench.estimates.recent(quick, "pooled"))
+        other = asyncio.create_task(bench.estimates.recent(quick, "likelihood"))
         await bench.estimator.begun()
         assert bench.estimator.times == 2
         bench.estimator.may_finish.set()
@@ -194,14 +194,14 @@ def test_who_asks_first_for_one_campaign_too_many_need_not_wait_for_the_others(t
     async def work(bench: Bench) -> None:
         surveys = [await bench.survey() for _ in range(MOST_AT_ONCE + 1)]
         bench.estimator.may_finish.clear()
-        asked = [asyncio.create_task(bench.estimates.recent(survey, "pooled")) for survey in surveys]
+        asked = [asyncio.create_task(bench.estimates.recent(survey, "likelihood")) for survey in surveys]
         for _ in range(MOST_AT_ONCE):
             await bench.estimator.begun()
         assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(surveys) * [None]
         assert bench.estimator.times == MOST_AT_ONCE
         bench.estimator.may_finish.set()
-        assert reports(await bench.estimates.current(surveys[-1], "pooled")) == 20
-        assert reports(await bench.estimates.recent(surveys[-1], "pooled")) == 20
+        assert reports(await bench.estimates.current(surveys[-1], "likelihood")) == 20
+        assert reports(await bench.estimates.recent(surveys[-1], "likelihood")) == 20
 
     run(tmp_path, work, patience=0.01)
 
@@ -225,7 +225,7 @@ def test_everybody_is_told_to_come_back_for_the_first_estimate(site: Site) -> No
 
 def test_a_form_that_failed_is_made_again(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        finished, faults = await bench.estimates.current(await bench.survey(), "pooled"), iter([MemoryError()])
+        finished, faults = await bench.estimates.current(await bench.survey(), "likelihood"), iter([MemoryError()])
 
         def make(found: Estimate) -> bytes:
             for fault in faults:
@@ -259,7 +259,7 @@ def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) 
         for get in (estimates.current, estimates.recent):
             assert await estimate_so_far(estimates, survey, get) is None
         bench.estimator.may_finish.set()
-        assert reports(await estimates.current(survey, "pooled")) == 20
+        assert reports(await estimates.current(survey, "likelihood")) == 20
         bench.estimator.may_finish.clear()
         await bench.answer(survey, 10, seed=2)
         bench.estimator.now += 2 * PAUSE
@@ -267,9 +267,9 @@ def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) 
             found = await estimate_so_far(estimates, survey, get)
             assert isinstance(found, Finished)
             assert reports(found) == 20
-        assert reports(await estimates.recent(survey, "pooled")) == 20
+        assert reports(await estimates.recent(survey, "likelihood")) == 20
         bench.estimator.may_finish.set()
-        assert reports(await estimates.current(survey, "pooled")) == 30
+        assert reports(await estimates.current(survey, "likelihood")) == 30
         assert bench.estimator.times == 2
 
     run(tmp_path, work, patience=0.01)
@@ -297,9 +297,9 @@ def test_the_first_reports_are_estimated_at_once(tmp_path: Path) -> None:
         survey = await bench.survey(people=0)
         for _ in range(2):
             with pytest.raises(EstimateError, match="no reports yet"):
-                await bench.estimates.recent(survey, "pooled")
+                await bench.estimates.recent(survey, "likelihood")
         await bench.answer(survey, 10)
-        assert reports(await bench.estimates.recent(survey, "pooled")) == 10
+        assert reports(await bench.estimates.recent(survey, "likelihood")) == 10
 
     run(tmp_path, work)
 

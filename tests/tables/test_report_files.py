@@ -44,7 +44,7 @@ def made_up(plan: Plan, people: int, seed: int = 0) -> Reports:
     mechanism = plan.sampler
     codes = np.empty((people, mechanism.width), dtype=code_type(mechanism.outputs))
     for part in mechanism.parts:
-        asked = np.argsort(random.random((people, len(part.attributes))), axis=1) < part.pivots
+        asked = np.argsort(random.random((people, len(part.attributes))), axis=1) < part.shown
         for place, own in enumerate(part.attributes):
             answers = mechanism.outputs[own] - part.silent
             drawn = random.integers(0, answers, people)

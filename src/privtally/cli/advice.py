@@ -1,97 +1,99 @@
 """advise: which way to ask."""
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from privtally.cli.auto import HALF_WIDTH, in_words, layout
-from privtally.cli.console import out, print_json, read_answers, write_picture
-from privtally.cli.numbers import number, percent, points, surer
-from privtally.cli.options import EpsilonOption, GuessOption, JsonFlag, SchemaArgument, check_people
+from privtally.cli import options
+from privtally.cli.auto import if_said, layout
+from privtally.cli.comparing import possible, print_comparison
+from privtally.cli.console import out, print_json, progress, read_answers, write_picture
+from privtally.cli.numbers import points, surer
 from privtally.errors import CampaignError
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.names import HIDE_AMONG, MECHANISMS, METHODS, RULES, HideAmong
 
 if TYPE_CHECKING:
-    from privtally.lab.advise import Expected
-    from privtally.lab.offers import Question
+    from privtally.lab.advise import Design, Expected, Question
+    from privtally.lab.compare import Comparison
+    from privtally.schema import Records, Schema
 
-
-USELESS = 50.0
-"""With ± so many percentage points every share could be anything."""
+USELESS = 40.0
+"""With ± so many percentage points a share could be nearly anything."""
+RUNS, SEED, DRAWN = 4, 1, 5_000
+"""How often --all simulates every way to ask, from which seed, and how many different people stand for a population."""
+PHASE1_SHARE = 0.1
 
 
 def advise(
-    schema: SchemaArgument,
-    people: Annotated[int, Option(metavar="N", help="How many people will be asked.", callback=check_people)] = 2_000,
-    epsilon: EpsilonOption = 1.0,
+    schema: options.SchemaArgument,
+    people: Annotated[
+        int, Option(metavar="N", help="How many people will be asked.", callback=options.check_people)
+    ] = 2_000,
+    epsilon: options.EpsilonOption = 1.0,
+    hide_among: options.HideOption = str(HIDE_AMONG),
     pairs: Annotated[
         bool, Option("--pairs", help="Expect the error of two-way tables: which answers go together.")
     ] = False,
-    pilot: Annotated[
-        Path | None,
-        Option(
-            metavar="DATA",
-            help="A file of answers like those expected; if not given, answers of all kinds are assumed.",
-        ),
-    ] = None,
-    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
     within: Annotated[
         float | None,
         Option(metavar="POINTS", help="Also say how many people, or which budget, ± so many percentage points take."),
     ] = None,
     plot: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Also draw ± against the budget and the guesses to a .png or .svg file."),
+        Option(metavar="FILE", help="Also draw ± against the budget to a .png or .svg file."),
     ] = None,
-    every: Annotated[bool, Option("--all", help="Also show what to expect of every other way to ask.")] = False,
-    json: JsonFlag = False,
+    every: Annotated[
+        bool, Option("--all", help="Also simulate every other way to ask, with two phases too; takes a minute.")
+    ] = False,
+    pilot: Annotated[
+        Path | None,
+        Option(metavar="DATA", help="A file of answers like those expected, for --all; if not given, three kinds."),
+    ] = None,
+    json: options.JsonFlag = False,
 ) -> None:
     """Recommend how to ask before anybody is asked, and say ± how many percentage points to expect.
 
-    It simulates nothing and takes about two seconds, a few more with --within. Without --pilot the recommendation is
-    the one that is never far behind the best, whether questions are answered alike, similarly or differently; a second
-    phase must gain more than 3 %. Smp, whose reports say which question was really used, is recommended with
-    --max-pivot-guess 1 only.
+    The recommendation is computed, not simulated. Of the ways to ask in one phase that hide the question as well as
+    --hide-among says, it is the one with the smallest error if all answers are equally frequent.
     """
     from privtally.files import read_schema
-    from privtally.lab.advise import POINTS, Adviser, best_of_each, check_question, choose
-    from privtally.lab.expectation import PRIOR, pilot_population, prior_populations
-    from privtally.lab.offers import Question
+    from privtally.lab import advise as lab
     from privtally.plots.advice import draw_advice
     from privtally.plots.estimate import check_picture_path
 
-    question = Question(people, epsilon, max_pivot_guess, pairs)
-    check_question(question)
+    question = lab.Question(people, epsilon, options.read_hide_among(hide_among), pairs)
     if within is not None and not 0 < within <= 100:
         raise CampaignError(f"--within must be above 0 and at most 100 percentage points, got {within}")
-    if every and json:
-        raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
+    if pilot is not None and not every:
+        raise CampaignError("--pilot has no effect without --all, which simulates; leave it out, or add --all")
+    if every and pairs:
+        raise CampaignError("--all has no effect with --pairs: two-way tables are not simulated; leave it out")
     if plot is not None:
         check_picture_path(plot)
     the_schema = read_schema(schema)
-    if pilot is None:
-        populations = list(prior_populations(the_schema).values())
-    else:
-        populations = [pilot_population(read_answers(pilot, the_schema))]
-    adviser = Adviser(the_schema, populations)
-    rows = adviser.expect(question)
-    chosen, rows = choose(rows, max_pivot_guess), best_of_each(rows)
-    sentences = list(_sentences(question, chosen, rows))
+    chosen, said = (lab.best(the_schema, own) for own in (question, replace(question, hide_among=1)))
+    sentences = list(_sentences(the_schema, question, chosen, said))
     result: dict[str, Any] = {
         "recommendation": " ".join(sentences),
         **chosen.body(),
-        "method": "unbiased" if pairs else "pooled",
+        "method": "unbiased" if pairs else METHODS[0],
         "goal": "pairs" if pairs else "frequencies",
-        "expected": [row.body() for row in rows],
-        "prior": "all answers equally frequent" if pairs else PRIOR if pilot is None else "the pilot data",
+        "hide_among": question.hide_among,
+        "if_said": said.body(),
     }
     if within is not None:
-        needed, budget = adviser.people_for(within / POINTS, question), adviser.budget_for(within / POINTS, question)
+        needed, budget = (find(the_schema, question, within) for find in (lab.people_for, lab.budget_for))
         result["wanted"] = {"percentage_points": within, "people": needed, "epsilon": budget}
     if plot is not None:
-        write_picture(draw_advice(adviser.by_budget(question), adviser.by_secrecy(question), epsilon), plot)
+        write_picture(draw_advice(lab.by_budget(the_schema, question)), plot)
+    rows = []
+    if every:
+        rows = _simulated(the_schema, question, None if pilot is None else read_answers(pilot, the_schema))
+        result["simulated"] = [row.body() for row in rows]
     if json:
         print_json(result)
         return
@@ -100,61 +102,65 @@ def advise(
     out.print(surer(epsilon))
     if within is not None:
         out.print(_say_needed(question, result["wanted"]))
-    if not every:
+    if every:
+        print_comparison(rows, people, RUNS, every=False)
+    elif not pairs:
         more = "; --within 5 says how many people ± 5 points take" if within is None else ""
-        out.print(f"--all shows every other way to ask{more}.")
-        return
-    _print_expected(rows)
-    out.print(HALF_WIDTH)
-    out.print("Guessed: how often somebody who sees a report can guess which question was really used.")
-    if pilot is None and not pairs:
-        out.print("Averages over questions that are answered alike, similarly and differently.")
+        out.print(f"--all simulates every other way to ask{more}.")
 
 
-def _sentences(question: "Question", chosen: "Expected", rows: "list[Expected]") -> Iterator[str]:
+def _sentences(schema: "Schema", question: "Question", chosen: "Expected", said: "Expected") -> Iterator[str]:
     what = "a cell of a two-way table" if question.pairs else "the share of an answer"
     asked = f"with {question.people:,} people at ε = {question.epsilon:g}"
-    yield f"Run {in_words(chosen.design)}: expect {points(chosen.points)} for {what}, {asked}."
+    yield f"Run {layout(chosen.design)}: expect {points(chosen.points)} for {what}, {asked}."
     if chosen.points > USELESS:
         yield "That says nothing: ask more people, spend a larger ε, or ask less."
-    if chosen.pivot_guess == 1:
-        yield "Every report says which question was really used; the answer itself stays private."
-        return
-    guess = "Every report answers every question, so that there is none to guess"
-    if chosen.pivot_guess is not None:
-        often = percent(chosen.pivot_guess)
-        guess = f"Somebody who sees a report can guess which question was really used {often} of the time at most"
-    known = min((row for row in rows if row.pivot_guess == 1), key=lambda row: row.error, default=chosen)
-    lets = "it" if chosen.pivot_guess is not None else "which question was really used"
-    better = f"; {in_words(known.design)} lets everybody know {lets} and has ± {number(known.points)} points"
-    yield guess + (f"{better}." if known.error < chosen.error else ".")
+    yield _shown(schema, chosen.design) + if_said(chosen, said) + "."
 
 
-def _print_expected(rows: "list[Expected]") -> None:
-    from rich.table import Column, Table
+def _shown(schema: "Schema", design: "Design") -> str:
+    """What a report shows, and who can tell what was used."""
+    if design.mechanism == "spl":
+        return "Every report answers every question, so that there is none to guess"
+    if design.mechanism == "smp":
+        return "Every report says which question was really used; the answer itself stays private"
+    groups = design.groups or [schema.names]
+    least = min(len(group) for group in groups if len(group) > 1)
+    among = least if design.decoys is None else min(least, design.decoys + 1)
+    group = " of each group" if len(groups) > 1 else ""
+    return f"A report shows {among} questions{group}; one of them was really used, and nothing in it says which"
 
-    numbers = (Column(name, justify="right") for name in ("first phase", "expect", "guessed at most"))
-    table = Table("way to ask", *numbers)
-    for row in rows:
-        share = "" if row.design.phase1_share is None else percent(row.design.phase1_share)
-        guessed = "–" if row.pivot_guess is None else percent(row.pivot_guess)
-        table.add_row(layout(row.design), share, f"± {number(row.points)} points", guessed)
-    out.print(table)
+
+def _simulated(schema: "Schema", question: "Question", pilot: "Records | None") -> "list[Comparison]":
+    """Every mechanism, and what is recommended with more and less hiding, simulated on pilot data or on populations of
+    all kinds.
+    """
+    import numpy as np
+
+    from privtally.lab.advise import best
+    from privtally.lab.compare import Study, compare
+    from privtally.lab.population import stated_populations
+    from privtally.lab.variants import Variant, variants
+
+    known = [pilot] if pilot else stated_populations(schema, DRAWN, np.random.default_rng(SEED)).values()
+    studies = [Study(own, PHASE1_SHARE, RUNS, SEED, question.people) for own in known]
+    hiding: list[HideAmong] = [1, question.hide_among, "all"]
+    ways = [Variant(**best(schema, replace(question, hide_among=among)).design.options) for among in hiding]
+    mechanisms = possible(studies, MECHANISMS, question.epsilon)
+    ways += [variant for variant in variants(mechanisms) if variant.rule in (None, RULES[0])]
+    chosen = [(variant, question.epsilon) for variant in dict.fromkeys(ways)]
+    with progress("Simulating", len(chosen) * len(studies)) as advance:
+        return compare(studies, chosen, METHODS[:1], workers=os.cpu_count() or 1, advance=advance)
 
 
 def _say_needed(question: "Question", wanted: dict[str, Any]) -> str:
-    from privtally.documents.plan import SMALLEST_EPSILON
-    from privtally.lab.advise import MOST_EPSILON, MOST_PEOPLE
+    from privtally.documents.plan import LARGEST_EPSILON
+    from privtally.lab.advise import MOST_PEOPLE
 
     people, epsilon = wanted["people"], wanted["epsilon"]
-    if people is not None and people <= question.people and epsilon is not None and epsilon != SMALLEST_EPSILON:
-        enough = f"{people:,} people at ε = {question.epsilon:g}, or ε = {epsilon:g} with {question.people:,} people"
-        return f"± {wanted['percentage_points']:g} points are reached: {enough} would do."
-    about = "more than" if people is None else "no more than" if people == 1 else "about"
-    many = MOST_PEOPLE if people is None else people
-    text = f"± {wanted['percentage_points']:g} points take {about} {many:,} {'person' if many == 1 else 'people'} "
-    text += f"at ε = {question.epsilon:g}, or "
-    if epsilon == SMALLEST_EPSILON:
-        return f"{text}no answers at all: to take all answers for equally frequent is as good."
-    budget = f"more than ε = {MOST_EPSILON:g}" if epsilon is None else f"ε = {epsilon:g}"
-    return f"{text}{budget} with {question.people:,} people."
+    many = f"more than {MOST_PEOPLE:,}" if people is None else f"about {people:,}"
+    budget = f"more than ε = {LARGEST_EPSILON:g}" if epsilon is None else f"ε = {epsilon:g}"
+    return (
+        f"± {wanted['percentage_points']:g} points take {many} {'person' if people == 1 else 'people'} "
+        f"at ε = {question.epsilon:g}, or {budget} with {question.people:,} people."
+    )

@@ -88,7 +88,7 @@ def _worth(estimate: Estimate | TopEstimate) -> str:
             high - low for own in estimate.attributes.values() for low, high in zip(own.low, own.high, strict=True)
         ]
         return f"The most frequent answers, each share known to about {points(50 * fmean(widths))}."
-    if estimate.biased:
+    if not estimate.has_intervals:
         return "Estimated shares of all answers; the method 'paper' has a bias here that no ± includes."
     return f"A share is known to about {points(100 * estimate.half_width)}, on average over all answers."
 

@@ -3,47 +3,38 @@
 from typing import TYPE_CHECKING
 
 from privtally.cli.console import err
-from privtally.cli.numbers import number, percent, points
+from privtally.cli.numbers import number, points
 
 if TYPE_CHECKING:
-    from privtally.lab.advise import Expected
-    from privtally.lab.offers import Design
+    from privtally.lab.advise import Design, Expected
+    from privtally.names import HideAmong
     from privtally.schema import Schema
 
-HALF_WIDTH = "± is half the width of a 95 % interval, on average over questions and answers."
 
-
-def recommended(schema: "Schema", epsilon: float, people: int, max_pivot_guess: float) -> "Design":
-    """The campaign that advise recommends; says which, and what to expect of it."""
+def recommended(schema: "Schema", epsilon: float, people: int, *, hide_among: "HideAmong") -> "Expected":
+    """The campaign that advise recommends; says which, what to expect of it, and what hiding the question costs."""
     from privtally.lab.advise import recommend
 
-    found = recommend(schema, epsilon, people, max_pivot_guess=max_pivot_guess)
-    say(found)
-    named = recommend(schema, epsilon, people, max_pivot_guess=1)
-    if named.error < found.error:
-        err.print(
-            f"If a report may say which question it answers, --max-pivot-guess 1 has ± {number(named.points)} points."
-        )
-    return found.design
+    found = recommend(schema, epsilon, people, hide_among=hide_among)
+    cost = if_said(found, recommend(schema, epsilon, people, hide_among=1))
+    err.print(f"Chosen for these questions: {layout(found.design)}; expect {points(found.points)}{cost}.")
+    return found
 
 
-def say(found: "Expected") -> None:
-    """Which campaign auto took, and what to expect of it."""
-    err.print(f"Chosen for these questions: {in_words(found.design)}; expect {points(found.points)}.")
-
-
-def in_words(design: "Design") -> str:
-    """A campaign: its mechanism, and what there is to say about groups, pivots and phases."""
-    share = design.phase1_share
-    first = "" if share is None else f" with {percent(share)} of people in the first phase"
-    return layout(design) + first
+def if_said(chosen: "Expected", said: "Expected") -> str:
+    """What hiding the question costs: the end of a sentence, empty if nothing."""
+    if number(said.points) == number(chosen.points):
+        return ""
+    return f"; ± {number(said.points)} if a report may say which question it answers (--hide-among 1)"
 
 
 def layout(design: "Design") -> str:
-    """What a report answers: the mechanism, and groups and pivots if there are several."""
+    """What a report answers: the mechanism, and groups, pivots and decoys if there is something to say about them."""
     words: list[str] = [design.mechanism]
     if design.groups is not None and len(design.groups) > 1:
         words.append(f"{len(design.groups)} groups")
     if design.pivots > 1:
         words.append(f"{design.pivots} questions a report")
+    if design.decoys:
+        words.append("1 decoy" if design.decoys == 1 else f"{design.decoys} decoys")
     return ", ".join(words)

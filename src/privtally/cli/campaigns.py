@@ -15,6 +15,7 @@ from privtally.cli.links import PublicUrlOption
 from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
 from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
 from privtally.errors import CampaignError, DocumentError
+from privtally.names import HIDE_AMONG
 
 if TYPE_CHECKING:
     from privtally.service.views import CampaignView
@@ -27,6 +28,8 @@ app = typer.Typer(
     help="Create campaigns, open their next phase, close them and export their results.",
 )
 
+AUTO_CHOOSES = ("groups", "pivots", "decoys", "phase1_share", "max_pivot_guess", "observer")
+"""Options of a campaign that --mechanism auto has no use for."""
 CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id, or as much of it as tells it apart.")]
 
 
@@ -37,18 +40,18 @@ def create(
     title: Annotated[str, Option(metavar="TEXT", help="What participants see above the questions.")],
     epsilon: EpsilonOption,
     mechanism: options.ChoiceOption = "auto",
+    hide_among: options.HideOption = str(HIDE_AMONG),
     answers: Annotated[
         int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
     ] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
+    decoys: options.DecoysOption = None,
     people: Annotated[
         int | None,
         Option(metavar="N", help="How many people the second phase will ask; for --mechanism auto, how many in all."),
     ] = None,
     rule: RuleOption = "robust",
-    max_pivot_guess: options.BoundOption = None,
-    observer: options.ObserverOption = "knows-nothing",
     about: Annotated[str, Option(metavar="TEXT", help="Who asks, and why: participants read it.")] = "",
     published: Annotated[bool, Option("--published", help="Let everybody see the estimates.")] = False,
     tokens: Annotated[bool, Option("--tokens", help="Take reports only with a participation token.")] = False,
@@ -66,18 +69,20 @@ def create(
     from privtally.mechanisms import NAMED
 
     the_schema, named, auto, learns = read_schema(schema), None, mechanism == "auto", False
+    among = options.read_hide_among(hide_among)
     if mechanism == "auto":
-        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "observer"], options.AUTO)
+        options.refuse_without_effect(context, AUTO_CHOOSES, options.AUTO)
         if people is None:
             raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
     else:
-        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        options.refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
+        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots, decoys)
         learns = NAMED[mechanism].learns
-        if why and not learns:
+        if why:
             err.print(why, markup=False)
 
     async def work(opened: "Store") -> "CampaignView":
-        from privtally.cli.live_advice import said_advice
+        from privtally.cli.auto import recommended
         from privtally.service import operations
         from privtally.store.options import Options
 
@@ -88,22 +93,21 @@ def create(
             mechanism=mechanism,
             people=people if auto else None,
             answers=answers,
-            groups=None if named is None else tuple(map(tuple, named)),
+            groups=named,
             pivots=1 if learns else pivots,
+            decoys=decoys,
+            hide_among=among,
             options=Options(
                 rule=rule,
                 people=None if auto else people,
-                max_pivot_guess=max_pivot_guess,
                 published=published,
                 tokens=tokens,
                 phase1_share=phase1_share,
-                observer=observer,
-                groups="auto" if groups == "auto" and learns else None,
                 pivots=pivots if learns else 1,
                 about=about,
             ),
         )
-        return await campaign_view(opened, await operations.create(opened, new, said_advice))
+        return await campaign_view(opened, await operations.create(opened, new, recommended))
 
     say_campaign(on_store(store, work, create=True), json=json, public_url=public_url)
 
@@ -224,7 +228,7 @@ def export(
             help="A .csv (estimates), .json (all documents), .ndjson or .parquet (reports) file.",
         ),
     ],
-    method: MethodOption = "pooled",
+    method: MethodOption = "likelihood",
     ids: Annotated[bool, Option("--ids", help="Keep the ids of reports (.ndjson, .parquet).")] = False,
     store: StoreOption = USUAL_STORE,
     json: JsonFlag = False,

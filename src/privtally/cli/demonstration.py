@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def demo(
     epsilon: EpsilonOption = 2.0,
     mechanism: MechanismOption = "corr-rr",
-    method: MethodOption = "pooled",
+    method: MethodOption = "likelihood",
     people: Annotated[
         int, Option(metavar="N", help="How many people to simulate.", callback=within(100, 10_000_000))
     ] = 20_000,

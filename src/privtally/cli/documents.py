@@ -1,8 +1,7 @@
 """design, learn, refresh, show: the documents of a campaign."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -10,17 +9,14 @@ from typer import Argument, Option
 from privtally.cli import options
 from privtally.cli.console import announce, err, out, print_json
 from privtally.cli.options import (
-    BoundOption,
     EpsilonOption,
-    GuessOption,
     JsonFlag,
-    ObserverOption,
     PhaseOption,
     RuleOption,
     check_people,
 )
 from privtally.errors import CampaignError
-from privtally.names import MAX_PIVOT_GUESS, with_effect
+from privtally.names import HIDE_AMONG, with_effect
 
 if TYPE_CHECKING:
     from privtally.documents.plan import Plan
@@ -36,12 +32,13 @@ def design(
         int | None,
         Option(metavar="N", help="How many people will be asked in all, for --mechanism auto.", callback=check_people),
     ] = None,
-    max_pivot_guess: GuessOption = MAX_PIVOT_GUESS,
+    hide_among: options.HideOption = str(HIDE_AMONG),
     answers: Annotated[
         int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
     ] = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
+    decoys: options.DecoysOption = None,
     coarsen: options.CoarsenFlag = False,
     force: options.ForceFlag = False,
     json: JsonFlag = False,
@@ -49,8 +46,8 @@ def design(
     """Write the plan of the first phase: the rules by which answers become private.
 
     With --mechanism auto say with --people how many people will be asked in all; the choice is that of advise. Corr-rr
-    needs questions with the same answers, an alignment in the schema, or answers with an order. It has groups from the
-    second phase on, like rs-rfd and cond-rr.
+    copies between questions with the same answers, an alignment in the schema, or answers with an order. It has groups
+    from the second phase on, like rs-rfd and cond-rr.
     """
     from privtally.cli.auto import recommended
     from privtally.cli.groups import read_groups
@@ -62,21 +59,18 @@ def design(
     check_new(output, force=force)
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism == "auto":
-        options.refuse_without_effect(context, ["groups", "pivots"], options.AUTO)
+        options.refuse_without_effect(context, ["groups", "pivots", "decoys"], options.AUTO)
         if people is None:
             raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
-        found = recommended(the_schema, epsilon, people, max_pivot_guess)
-        chosen = found.options
-        if found.phase1_share is not None and max_pivot_guess != MAX_PIVOT_GUESS:
-            err.print(
-                f"Give `learn` the same --max-pivot-guess {max_pivot_guess:g}: the second phase keeps to it there."
-            )
+        among = options.read_hide_among(hide_among)
+        chosen = recommended(the_schema, epsilon, people, hide_among=among).design.options
     else:
-        options.refuse_without_effect(context, ["people", "max_pivot_guess"], f"with {mechanism} in a first plan")
-        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots)
+        options.refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
+        options.refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
+        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots, decoys)
         if why:
             err.print(why, markup=False)
-        chosen = {"mechanism": mechanism, "groups": named, "pivots": pivots}
+        chosen = {"mechanism": mechanism, "groups": named, "pivots": pivots, "decoys": decoys}
     plan = design(the_schema, epsilon, answers=answers, **chosen)
     _write_plan(plan, output, json=json)
 
@@ -86,8 +80,6 @@ def learn(
     phase: PhaseOption,
     output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the next plan goes.")],
     rule: RuleOption = "robust",
-    max_pivot_guess: BoundOption = None,
-    observer: ObserverOption = "knows-nothing",
     people: Annotated[
         int | None,
         Option(metavar="N", help="How many people the second phase will ask; nine times the first's if not given."),
@@ -96,7 +88,7 @@ def learn(
         str | None,
         Option(
             metavar="A,B;C,D",
-            help="Other groups of questions than the last plan's; auto chooses them from the reports.",
+            help="Other groups of questions than the last plan's; auto chooses them.",
         ),
     ] = None,
     pivots: options.PivotsOption = 1,
@@ -105,35 +97,28 @@ def learn(
 ) -> None:
     """Write the plan of the second phase, learned from what the first one counted.
 
-    Only rs-rfd, corr-rr and cond-rr learn. The plan keeps to --max-pivot-guess with the rule robust; the rules
-    proposition and published have no bound. Cond-rr answers fewer questions a report than --pivots says where the
-    reports so far cannot support more, and says so.
+    Only rs-rfd, corr-rr and cond-rr learn. Cond-rr answers fewer questions a report than --pivots says where the
+    reports so far cannot support more, and says so. How often a report gives away which question it answers is what
+    audit says.
     """
-    from privtally.cli.groups import after_phase1, named_groups, print_after_phase1
-    from privtally.collector.learn import check_learns, compare_groups, learn
+    from privtally.cli.groups import read_groups
+    from privtally.collector.learn import check_learns, learn
     from privtally.files import check_new, check_output, read_history
 
     check_output(output, phase)
     check_new(output, force=force)
     history = read_history(phase)
-    check_learns(history[0][0].mechanism)
-    options.check_learning(context, history[0][0].mechanism, rule, ["people"] if groups == "auto" else ())
-    schema, considered = history[0][0].schema, {}
-    named = None if groups in (None, "auto") else named_groups(groups or "", schema)
+    first = history[0][0]
+    check_learns(first.mechanism)
+    options.check_learning(context, first.mechanism)
+    named, why = read_groups(groups, first.schema, first.epsilon, first.mechanism, pivots)
+    if why:
+        err.print(why, markup=False)
     with err.status("Learning"):
-        wanted: Any = {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer}
-        wanted = {"people": people, **with_effect(history[0][0].mechanism, rule, wanted)}
-        if groups == "auto":
-            if pivots > 1:
-                raise CampaignError(
-                    "--groups auto chooses for one question a report; name the groups, or leave --pivots out"
-                )
-            considered = after_phase1(compare_groups(history, **wanted), schema.names)
-            named = considered["chosen"]["groups"]
-        plan = learn(history, groups=named, pivots=pivots, **wanted)
-    _write_plan(plan, output, json=json, considered=considered)
-    if considered:
-        print_after_phase1(considered)
+        plan = learn(
+            history, people=people, groups=named, pivots=pivots, **with_effect(first.mechanism, {"rule": rule})
+        )
+    _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
 
@@ -167,10 +152,13 @@ def show(
         words.describe(document, out)
 
 
-def _write_plan(plan: "Plan", output: Path, *, json: bool, considered: Mapping[str, Any] | None = None) -> None:
+def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
     from privtally.cli import words
     from privtally.files import write_bytes
 
     write_bytes(output, plan.dump())
-    facts = words.summary(plan) | ({"considered": considered} if considered else {})
-    announce(output, facts, "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json)
+    announce(
+        output, words.summary(plan), "\n".join([f"{output}: {words.headline(plan)}", *words.learned(plan)]), json=json
+    )
+    for sentence in words.unmatched(plan):
+        err.print(sentence, markup=False)

@@ -11,11 +11,11 @@ from privtally.errors import CampaignError, PlanError
 from privtally.names import (
     MECHANISMS,
     RULES,
+    HideAmong,
     LearningOption,
     MechanismChoice,
     MechanismName,
     Method,
-    Observer,
     Rule,
     without_effect,
 )
@@ -104,7 +104,7 @@ MethodOption = Annotated[
     Method,
     Option(
         metavar="NAME",
-        help="How counts become shares: pooled (the smallest errors), unbiased, or paper (the paper's own).",
+        help="How counts become shares: likelihood (the smallest errors), unbiased, or paper (the paper's own).",
     ),
 ]
 GroupsOption = Annotated[
@@ -138,19 +138,19 @@ RuleOption = Annotated[
         rich_help_panel=FINER, metavar="NAME", help=f"How corr-rr chooses how often answers go together: {_or(RULES)}."
     ),
 ]
-_GUESS = "How often somebody who sees a report may guess which question was really used (its pivot)"
-GuessOption = Annotated[
-    float, Option(rich_help_panel=FINER, metavar="SHARE", help=f"{_GUESS}; 1 lets everybody know it.")
+HideOption = Annotated[
+    str,
+    Option(
+        metavar="N",
+        help="Among how many questions the one really used is hidden; 1: a report says which; all: it shows them all.",
+    ),
 ]
-BoundOption = Annotated[
-    float | None, Option(rich_help_panel=FINER, metavar="SHARE", help=f"{_GUESS}; 0.5 if not given.")
-]
-ObserverOption = Annotated[
-    Observer,
+DecoysOption = Annotated[
+    int | None,
     Option(
         rich_help_panel=FINER,
-        metavar="NAME",
-        help="Who guesses: knows-nothing (somebody who knows the plan alone) or knows-totals (also the first phase's).",
+        metavar="N",
+        help="How many made-up answers a report shows beside the real one (not with spl); none with smp, else all.",
     ),
 ]
 PhaseOption = Annotated[
@@ -205,6 +205,15 @@ WorkersOption = Annotated[
 ]
 
 
+def read_hide_among(text: str) -> HideAmong:
+    """Among how many questions the one that is used shall be hidden."""
+    from privtally.lab.advise import check_hide_among
+
+    among: Any = int(text) if text.isdecimal() else text
+    check_hide_among(among)
+    return among  # type: ignore[no-any-return]
+
+
 AUTO = "with --mechanism auto, which chooses"
 """Why options of a mechanism are refused where none is named."""
 
@@ -225,10 +234,8 @@ def given(context: typer.Context, options: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def check_learning(
-    context: typer.Context, mechanism: MechanismName, rule: Rule, used: Sequence[LearningOption] = ()
-) -> None:
-    """Refuse options of learning that the mechanism or the rule does not use, nor anything else that was asked for."""
+def check_learning(context: typer.Context, mechanism: MechanismName) -> None:
+    """Refuse options of learning that the mechanism does not use."""
     named = given(context, ["phase1_share", *get_args(LearningOption)])
-    if found := without_effect(mechanism, rule, named, used):
+    if found := without_effect(mechanism, named):
         refuse_without_effect(context, [found[0]], found[1])

@@ -18,9 +18,7 @@ def audit(
     plans: Annotated[list[Path], Argument(metavar="PLAN…", help="One plan, or the plans that one person answers.")],
     frequencies: Annotated[
         Path | None,
-        Option(
-            metavar="FILE", help="An estimate that the observer knows; if not given, what the plan says, or nothing."
-        ),
+        Option(metavar="FILE", help="An estimate that the observer knows; if not given, nothing."),
     ] = None,
     certificate: Annotated[
         Path | None, Option(metavar="FILE", help="Also write a certificate of one plan here.")
@@ -103,6 +101,8 @@ def _print_plan(part: dict[str, Any], out: "Console") -> None:
             often = f"at most {often} (a bound; too large to enumerate)"
         who = "Someone who knows the totals and sees a report" if knows else "Someone who sees a report"
         out.print(f"{who} guesses which question was really used right {often}.")
+        if knows and part["pivot_guess_knowing_nothing"] is not None:
+            out.print(f"Someone who knows nothing of the answers: {share(part['pivot_guess_knowing_nothing'])}.")
     for name, guess in (part["value_guesses"] or {}).items():
         often = _gained(guess["with_report"], guess["without_report"])
         out.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def estimate(
     context: typer.Context,
     phase: PhaseOption,
-    method: MethodOption = "pooled",
+    method: MethodOption = "likelihood",
     pair: Annotated[
         str | None, Option(metavar="A,B", help="The two-way table of two questions, from reports that answer both.")
     ] = None,

@@ -41,7 +41,7 @@ def serve(
     it. It needs the extra serve.
     """
     with needing_the_extra():
-        from privtally.cli.live_advice import live_advice
+        from privtally.lab.advise import recommend
         from privtally.service.pages import Setup
         from privtally.service.serving import serve
 
@@ -56,4 +56,4 @@ def serve(
                 out.print("The administrator's token is the one that was shown before; --new-token issues another.")
         out.file.flush()
 
-    asyncio.run(serve(store, host, port, tell, Setup(live_advice, public_url), new_token=new_token))
+    asyncio.run(serve(store, host, port, tell, Setup(recommend, public_url), new_token=new_token))

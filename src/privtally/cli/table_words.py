@@ -52,7 +52,7 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
     ]
     print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
-    end = ", no entry below 0" if pair.method == "pooled" else ""
+    end = ", no entry below 0" if pair.method == "likelihood" else ""
     console.print(f"Rows and columns add up to the {pair.method} estimates of each question{end}. {HALF_INTERVAL}")
     if pair.noisy:
         squares = [error**2 for errors in pair.standard_errors for error in errors]

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
@@ -10,11 +10,10 @@ from typer import Option
 from privtally.cli import options
 from privtally.cli.console import err, out, print_json, progress, read_answers, write_picture
 from privtally.cli.options import JsonFlag, MethodOption
-from privtally.names import MAX_PIVOT_GUESS, MechanismChoice, Rule, with_effect
+from privtally.names import HIDE_AMONG, MechanismChoice, with_effect
 
 if TYPE_CHECKING:
-    from privtally.job import Job
-    from privtally.lab.offers import Design
+    from privtally.lab.advise import Design
     from privtally.schema import Schema
 
 
@@ -35,13 +34,13 @@ def run(
     plot: options.PlotOption = None,
     top: options.TopOption = None,
     mechanism: options.ChoiceOption = "auto",
-    method: MethodOption = "pooled",
+    hide_among: options.HideOption = str(HIDE_AMONG),
+    method: MethodOption = "likelihood",
     phase1_share: options.ShareOrAutoOption = 0.1,
     rule: options.RuleOption = "robust",
-    max_pivot_guess: options.BoundOption = None,
-    observer: options.ObserverOption = "knows-nothing",
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
+    decoys: options.DecoysOption = None,
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -58,6 +57,7 @@ def run(
     from privtally.exact.source import Stream
     from privtally.files import check_output, read_schema, write_whole_directory
     from privtally.job import run_campaign, write_job
+    from privtally.mechanisms import NAMED
     from privtally.mechanisms.coarsen import coarsened
     from privtally.plots import estimate as picture
 
@@ -66,24 +66,18 @@ def run(
     if plot is not None:
         picture.check_picture_path(plot)
         check_output(plot, [data, path])
-    chosen = _named(context, the_schema, epsilon, mechanism, rule, groups, pivots, phase1_share)
-    learns = chosen is not None and chosen.phase1_share is not None
-    later: Literal["auto"] | None = "auto" if learns and groups == "auto" else None
+    among = options.read_hide_among(hide_among)
+    chosen = _named(context, the_schema, epsilon, mechanism, groups, pivots, decoys)
+    learns = chosen is not None and NAMED[chosen.mechanism].learns
     with ExitStack() as stack:
         directory = None if output is None else stack.enter_context(write_whole_directory(output))
         records = read_answers(data, the_schema)
-        bound = MAX_PIVOT_GUESS if max_pivot_guess is None else max_pivot_guess
-        chosen = chosen or recommended(the_schema, epsilon, len(records), bound)
-        wanted = {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer}
-        learning = with_effect(chosen.mechanism, rule, wanted)
+        chosen = chosen or recommended(the_schema, epsilon, len(records), hide_among=among).design
+        learning = with_effect(chosen.mechanism, {"rule": rule})
+        share = phase1_share if learns else None
         with err.status("Privatising and counting"):
             job = run_campaign(
-                records,
-                epsilon,
-                source=Stream.from_system(),
-                later_groups=later,
-                **learning,
-                **chosen.campaign_options,
+                records, epsilon, source=Stream.from_system(), phase1_share=share, **learning, **chosen.options
             )
             result = job.estimate(method)
             shown = result if top is None else most_frequent(result, job.estimate("unbiased"), top)
@@ -99,7 +93,8 @@ def run(
         out.print(surer(epsilon))
         if output is not None:
             out.print(f"Every document is in {output}.")
-    _say_more(job, the_schema, later, learning)
+    for sentence in (*words.fewer_pivots(job.phases[-1].plan), *words.unmatched(job.phases[0].plan)):
+        err.print(sentence, markup=False)
 
 
 def _named(
@@ -107,41 +102,27 @@ def _named(
     schema: "Schema",
     epsilon: float,
     mechanism: MechanismChoice,
-    rule: Rule,
     groups: str | None,
     pivots: int,
-    phase1_share: float,
+    decoys: int | None,
 ) -> "Design | None":
     """The campaign that the options name, refused before the data is read; None if privtally shall choose."""
     from privtally.cli.groups import read_groups
     from privtally.collector.learn import check_later_pivots
     from privtally.documents.plan import check_epsilon, design
-    from privtally.lab.offers import Design
+    from privtally.lab.advise import Design
     from privtally.mechanisms import NAMED
 
     if mechanism == "auto":
-        options.refuse_without_effect(context, ["groups", "pivots", "phase1_share", "rule", "observer"], options.AUTO)
+        options.refuse_without_effect(context, ["groups", "pivots", "decoys", "phase1_share", "rule"], options.AUTO)
         check_epsilon(epsilon)
         return None
-    options.check_learning(context, mechanism, rule)
+    options.refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
+    options.check_learning(context, mechanism)
     learns = NAMED[mechanism].learns
-    named, why = read_groups(groups, schema, epsilon, mechanism, pivots)
-    if why and not learns:
+    named, why = read_groups(groups, schema, epsilon, mechanism, pivots, decoys)
+    if why:
         err.print(why, markup=False)
     check_later_pivots(mechanism, pivots)
-    design(schema, epsilon, mechanism, groups=named, pivots=1 if learns else pivots)
-    return Design(mechanism, named, pivots, phase1_share if learns else None)
-
-
-def _say_more(job: "Job", schema: "Schema", later: Literal["auto"] | None, how: dict[str, Any]) -> None:
-    """What there is to say about the plan of the second phase."""
-    from privtally.cli import words
-    from privtally.cli.groups import after_phase1, print_after_phase1
-    from privtally.collector.learn import compare_groups
-
-    for sentence in words.fewer_pivots(job.phases[-1].plan):
-        err.print(sentence)
-    if later:
-        first, second = job.phases
-        choice = compare_groups([(first.plan, first.counts)], people=second.counts.reports, **how)
-        print_after_phase1(after_phase1(choice, schema.names))
+    design(schema, epsilon, mechanism, groups=named, pivots=1 if learns else pivots, decoys=decoys)
+    return Design(mechanism, named, pivots, decoys)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import comb
 from typing import Any
 
 import msgspec
@@ -20,7 +19,9 @@ from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate, RoundEstimate
 from privtally.documents.plan import Plan
 from privtally.exact.exponential import log_floor
-from privtally.mechanisms import NAMED
+from privtally.mechanisms import NAMED, Part
+from privtally.mechanisms.alignment import undeclared
+from privtally.mechanisms.fills import CopyFill
 
 
 def headline(plan: Plan) -> str:
@@ -98,13 +99,13 @@ def _describe_plan(plan: Plan, console: Console) -> None:
         table.add_row(Text(attribute.name), Text(_list(attribute.labels)), kept + when)
     console.print(table)
     for part in mechanism.parts:
-        if part.fill is not None:
+        if len(part.branches) > 1:
             names = [plan.schema.names[own] for own in part.attributes]
             shares = len(mechanism.parts) * part.pivots
             each = "" if shares == 1 else f" with ε = {plan.epsilon / shares:.3g} each"
             chosen = f"Of {_list(names)}, {part.pivots} chosen at random{each}"
-            console.print(Text(f"{chosen}; the others are {part.fill.title}."))
-            probabilities = part.fill.probabilities(len(names))
+            console.print(Text(f"{chosen}; {_beside(part)}."))
+            probabilities = None if part.fill is None else part.fill.probabilities(len(names))
             if probabilities is not None:
                 console.print("Probability that another answer goes with the chosen one")
                 copies = [["even" if value is None else share(value) for value in row] for row in probabilities]
@@ -113,6 +114,15 @@ def _describe_plan(plan: Plan, console: Console) -> None:
                 print_blocks("chosen \\ other", names, names, copies, console)
     for sentence in learned(plan):
         console.print(sentence)
+
+
+def _beside(part: Part) -> str:
+    """What a report shows beside the answers that were chosen."""
+    if part.fill is None:
+        return "the report says which"
+    if not part.silent:
+        return f"the others are {part.fill.title}"
+    return f"{part.decoys} of the others, at random, shown beside as decoys, {part.fill.title}; the rest left out"
 
 
 def _asked(plan: Plan) -> str:
@@ -131,21 +141,7 @@ def learned(plan: Plan) -> list[str]:
         return []
     rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
     phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
-    sentences = [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}."]
-    sentences += fewer_pivots(plan)
-    if plan.learned.pivot_guess is not msgspec.UNSET:
-        hiding = [part for part in plan.parts if part.fill is not None]
-        guess = plan.learned.pivot_guess
-        blind = max(1 / comb(len(part.attributes), part.pivots) for part in hiding)
-        used = "question was really used" if all(part.pivots == 1 for part in hiding) else "questions were really used"
-        knows = "nothing of the answers" if plan.learned.observer is msgspec.UNSET else "the totals"
-        if guess <= blind * (1 + 1e-6):
-            more = "a larger --max-pivot-guess may allow answers from which more is learned"
-            sentences.append(f"To someone who knows {knows} a report gives no hint which {used}; {more}.")
-        often = f"{share(guess)} of the time; blind guessing is right {share(blind)}"
-        where = "" if plan.groups is None else ", in the group where that is easiest,"
-        sentences.append(f"Someone who knows {knows} guesses which {used}{where} {often}.")
-    return sentences
+    return [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}.", *fewer_pivots(plan)]
 
 
 def fewer_pivots(plan: Plan) -> list[str]:
@@ -156,6 +152,20 @@ def fewer_pivots(plan: Plan) -> list[str]:
     asked = min((part.pivots for part in plan.parts if part.fill is not None), default=wanted)
     why = f"the reports so far do not support tables given {wanted} answers"
     return [] if asked == wanted else [f"Asks {asked} at a time, fewer than the {wanted} that were wanted: {why}."]
+
+
+def unmatched(plan: Plan) -> list[str]:
+    """A sentence if copies are learned, and questions share some answers although nothing says which go together."""
+    groups = plan.groups or (tuple(range(len(plan.schema.attributes))),)
+    copied = groups if NAMED[plan.mechanism].learned is CopyFill else ()
+    pair = next((found for group in copied if (found := undeclared(plan.schema, group)) is not None), None)
+    if pair is None:
+        return []
+    one, two = (plan.schema.names[own] for own in pair)
+    return [
+        f"Questions '{one}' and '{two}' share some answers but not all, so that nothing goes together between them; "
+        "declare in the schema which answers do ([[alignments]]), or that both are ordered."
+    ]
 
 
 def _describe_counts(counts: Counts, console: Console) -> None:
@@ -205,7 +215,7 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
 
 def _print_notes(estimate: Estimate, console: Console) -> None:
     bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
-    for note in (bias, *estimate.notes) if estimate.biased else estimate.notes:
+    for note in (bias, *estimate.notes) if not estimate.has_intervals else estimate.notes:
         console.print(note)
 
 

@@ -275,8 +275,8 @@ const two = test => value => Array.isArray(value) && value.length === 2 && value
 const isLaw = (row, size) => row.length === size && row.reduce((sum, value) => sum + value) === 1;
 
 /**
- * Fills by kind: the fields that a plan states, whether they suit the channels `asked`, and the draw of a code that is
- * not asked from the private codes of a branch's pivots, given as one number, and nothing else.
+ * Fills by kind: the fields that a plan states, whether they suit the channels `asked`, and the draw of a decoy's code
+ * from the private codes of a branch's pivots, given as one number, and nothing else.
  */
 const FILLS = {
 	uniform: { draw: (fill, branch, other, asked) => uniform(asked[other].outputs) },
@@ -323,7 +323,6 @@ const FILLS = {
 		draw: (fill, branch, other) =>
 			conditional(fill.tables.find(table => table.other === other && `${table.pivots}` === `${branch}`).rows),
 	},
-	silent: { draw: () => () => null },
 };
 
 // Parts and branches
@@ -338,27 +337,36 @@ function combinations(places, size) {
 	return firsts.flatMap((own, at) => combinations(places.slice(at + 1), size - 1).map(rest => [own, ...rest]));
 }
 
-function buildPart({ attributes, pivots, channels, fill }, sizes, budget) {
+function buildPart({ attributes, pivots, decoys = 0, channels, fill }, sizes, budget) {
 	const count = attributes.length;
-	if (channels.length !== count || pivots > count || comb(count, pivots) > MOST_BRANCHES || !fill !== (pivots === count))
+	if (channels.length !== count || pivots + decoys > count || comb(count, pivots) > MOST_BRANCHES || !fill !== !decoys)
 		refuse("parts");
 	const asked = channels.map((own, place) => CHANNELS[own.kind].channel(budget, sizes[attributes[place]], own));
 	const branches = combinations([...asked.keys()], pivots);
 	const { suits = () => true } = FILLS[fill?.kind] ?? {};
 	if (!suits(fill, asked, branches)) refuse("fill");
-	return { attributes, asked, branches, fill };
+	return { attributes, asked, branches, decoys, fill };
 }
 
-/** Write one sub-report into `report`. */
-function drawPart({ attributes, asked, branches, fill }, codes, report, source) {
+/** So many of the places, in order. */
+function choose(places, count, source) {
+	const left = [...places];
+	if (count === left.length) return left;
+	const chosen = Array.from({ length: count }, () => left.splice(uniform(left.length)(0, source), 1)[0]);
+	return chosen.sort((one, two) => one - two);
+}
+
+/** Write one sub-report into `report`; what it does not show stays null. */
+function drawPart({ attributes, asked, branches, decoys, fill }, codes, report, source) {
 	const branch = branches[uniform(branches.length)(0, source)];
+	const shown = choose(others(asked, branch), decoys, source);
 	let given = 0;
 	for (const own of branch) {
 		const code = asked[own].draw(codes[attributes[own]], source);
 		report[attributes[own]] = code;
 		given = given * asked[own].outputs + code;
 	}
-	for (const other of others(asked, branch))
+	for (const other of shown)
 		report[attributes[other]] = FILLS[fill.kind].draw(fill, branch, other, asked)(given, source);
 }
 
@@ -375,7 +383,8 @@ const PLAN = {
 	mechanism: oneOf("spl", "smp", "rs-fd", ...LEARNING),
 	phase: integer(1, 1_000),
 	answers: integer(1, 1_000),
-	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "fill?": tagged(FILLS) }],
+	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "decoys?": integer(1), "fill?": tagged(FILLS) }],
+	"decoys?": integer(),
 	"round?": integer(2, 1_000),
 	"nonce?": text(/^[0-9a-f]{32}$/),
 	"campaign?": DIGEST,
@@ -383,11 +392,14 @@ const PLAN = {
 	"learned?": unread,
 };
 
-function checkWhole({ schema, phase, parts, round, nonce, campaign, learned }) {
+function checkWhole({ schema, mechanism, phase, parts, decoys, round, nonce, campaign, learned }) {
 	const names = schema.attributes.map(own => own.name);
 	if (new Set(names).size < names.length) refuse("schema");
 	const later = phase > 1;
 	if (!nonce === !later || !campaign === later || !(learned || round) === later || round > phase) refuse("phase");
+	if (decoys !== undefined && !LEARNING.includes(mechanism)) refuse("decoys");
+	const wanted = part => Math.min(decoys ?? Infinity, part.attributes.length - part.pivots);
+	if (learned && parts.some(part => (part.decoys ?? 0) !== wanted(part))) refuse("decoys");
 	const stated = parts.flatMap(part => part.attributes).sort((one, two) => one - two);
 	if (`${stated}` !== `${[...names.keys()]}`) refuse("parts");
 }
@@ -425,6 +437,7 @@ export function checkCampaign(pinned, first, plan) {
 		epsilon: alike("epsilon"),
 		mechanism: alike("mechanism"),
 		answers: alike("answers"),
+		decoys: alike("decoys"),
 		learned: !learned || LEARNING.includes(plan.mechanism),
 		round: round <= phase - (learned ? 1 : 0),
 		parts: learned || alike("parts"),

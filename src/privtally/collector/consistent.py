@@ -76,7 +76,7 @@ def _behind_fills(phase: Phase, one: int, two: int) -> Carried | None:
     (number, first), (other, second) = mechanism.places[one], mechanism.places[two]
     part = mechanism.parts[number]
     subs = counts.parts.get(part.attributes)
-    if number != other or part.pivots == 1 or part.fill is None or part.silent or subs is None:
+    if number != other or part.pivots == 1 or not part.decoys or subs is None:
         return None
     if not readable(part.sizes, part.pivots):
         return None

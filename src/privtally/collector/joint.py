@@ -34,7 +34,7 @@ def carries(plan: Plan, one: int, two: int) -> bool:
     """Whether reports to a plan can carry the answers to both attributes."""
     mechanism = plan.sampler
     parts = [mechanism.parts[mechanism.places[own][0]] for own in (one, two)]
-    if any(part.fill is not None and not part.silent for part in parts):
+    if any(part.decoys for part in parts):
         return False
     return parts[0] is not parts[1] or parts[0].pivots > 1
 

@@ -33,7 +33,7 @@ _WHO_DOES = (
 class PairEstimate(msgspec.Struct, frozen=True):
     """A two-way table: how frequent each two labels of two attributes are together, and the standard errors of that.
 
-    Rows and columns add up to the frequencies of each attribute alone by the same method. With `pooled` no entry is
+    Rows and columns add up to the frequencies of each attribute alone by the same method. With `likelihood` no entry is
     negative; the standard errors are those before negative entries are removed.
     """
 
@@ -44,7 +44,7 @@ class PairEstimate(msgspec.Struct, frozen=True):
     reports: int
     noisy: bool = False
     """Whether the standard errors are as large as the entries, on average (root mean square against mean)."""
-    method: Method = "pooled"
+    method: Method = "likelihood"
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.frequencies).all() and np.isfinite(self.standard_errors).all()):
@@ -74,7 +74,7 @@ class PairEstimates(msgspec.Struct, frozen=True):
 
 
 @refusing_numerical_failure(EstimateError)
-def estimate_pair(history: History, first: str, second: str, method: Method = "pooled") -> PairEstimate:
+def estimate_pair(history: History, first: str, second: str, method: Method = "likelihood") -> PairEstimate:
     """The two-way table of two attributes, from all phases whose reports carry both."""
     _check(method)
     history = in_rounds(in_order(history))[-1]
@@ -92,7 +92,7 @@ def estimate_pair(history: History, first: str, second: str, method: Method = "p
 
 
 @refusing_numerical_failure(EstimateError)
-def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates:
+def estimate_pairs(history: History, method: Method = "likelihood") -> PairEstimates:
     """The two-way tables of all pairs of attributes that some phase's reports carry."""
     _check(method)
     history = in_rounds(in_order(history))[-1]
@@ -107,8 +107,8 @@ def estimate_pairs(history: History, method: Method = "pooled") -> PairEstimates
 
 
 def _check(method: Method) -> None:
-    if method not in ("unbiased", "pooled"):
-        raise EstimateError("two-way tables need the method pooled or unbiased; choose one of them")
+    if method not in ("unbiased", "likelihood"):
+        raise EstimateError("two-way tables need the method likelihood or unbiased; choose one of them")
 
 
 def _table(history: History, one: int, two: int, alone: Found, method: Method) -> PairEstimate | None:
@@ -118,7 +118,7 @@ def _table(history: History, one: int, two: int, alone: Found, method: Method) -
     if found is None:
         return None
     frequencies = found.frequencies
-    if method == "pooled":
+    if method == "likelihood":
         frequencies = fitted(frequencies, alone.frequencies[one], alone.frequencies[two])
     return PairEstimate(
         attributes=(attributes[one].name, attributes[two].name),

@@ -121,12 +121,10 @@ def _check_codes(plan: Plan, codes: Codes) -> None:
 
 
 def _check_answers(parts: Sequence[Part], codes: Codes, found: Mapping[tuple[int, ...], SubReports | None]) -> None:
-    """Refuse reports that answer more or fewer attributes of a silent part than it asks."""
+    """Refuse reports that show more or fewer attributes of a part than it must."""
     for part in parts:
         if part.silent:
             subs = found[part.attributes]
             rows = codes[:, list(part.attributes)] if subs is None else subs.codes
-            if (np.sum(rows < np.array(part.answers), axis=1) != part.pivots).any():
-                raise CountsError(
-                    f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part"
-                )
+            if (np.sum(rows < np.array(part.answers), axis=1) != part.shown).any():
+                raise CountsError(f"every report must show {part.shown} of {len(part.attributes)} attributes of a part")

@@ -56,10 +56,8 @@ class TopEstimate(msgspec.Struct, frozen=True):
 
 def top(estimate: Estimate, unbiased: Estimate, most: int) -> TopEstimate:
     """At most so many labels of every attribute of an estimate; intervals come from the unbiased one."""
-    if estimate.biased:
-        raise EstimateError(
-            "the method 'paper' has a bias that its intervals would not include; use pooled or unbiased"
-        )
+    if not estimate.has_intervals:
+        raise EstimateError("the method 'paper' has a bias that its intervals would not include; use another")
     attributes = {name: _top(own, unbiased.attributes[name], most) for name, own in estimate.attributes.items()}
     return TopEstimate(attributes, estimate.method, estimate.notes, estimate.provenance)
 

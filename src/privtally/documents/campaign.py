@@ -75,7 +75,7 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:
             raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
-        for name in ("schema", "epsilon", "mechanism", "answers"):
+        for name in ("schema", "epsilon", "mechanism", "answers", "decoys"):
             if getattr(one, name) != getattr(two, name):
                 raise error(
                     f"phase {two.phase} differs from phase {one.phase} in '{name}'; the plans of a campaign agree in it"

@@ -141,23 +141,23 @@ def check_counts(plan: Plan, counts: Counts) -> None:
     if counts.outputs != mechanism.outputs or set(counts.parts) != several:
         raise CountsError("the counts do not have the plan's parts and numbers of codes")
     for part in mechanism.parts:
-        if part.silent and not _answers_as_asked(part, counts):
-            raise CountsError(f"every report must answer {part.pivots} of {len(part.attributes)} attributes of a part")
+        if part.silent and not _shows_as_planned(part, counts):
+            raise CountsError(f"every report must show {part.shown} of {len(part.attributes)} attributes of a part")
 
 
-def _answers_as_asked(part: Part, counts: Counts) -> bool:
-    """Whether every report answers as many attributes of a silent part as it asks, as far as the counts say.
+def _shows_as_planned(part: Part, counts: Counts) -> bool:
+    """Whether every report shows as many attributes of a part as it must, as far as the counts say.
 
     Without sub-reports the mean and the variance of the number of answers decide, which pairwise tables have.
     """
     subs = counts.parts[part.attributes]
     if subs is not None:
-        return bool((np.sum(subs.codes < np.array(part.answers), axis=1) == part.pivots).all())
+        return bool((np.sum(subs.codes < np.array(part.answers), axis=1) == part.shown).all())
     answered = sum(int(counts.attributes[own][:-1].sum()) for own in part.attributes)
     tables = [counts.pairs[pair] for pair in combinations(sorted(part.attributes), 2) if pair in counts.pairs]
     together = sum(int(table[:-1, :-1].sum()) for table in tables)
-    pairs = comb(part.pivots, 2) if tables else 0
-    return (answered, together) == (part.pivots * counts.reports, pairs * counts.reports)
+    pairs = comb(part.shown, 2) if tables else 0
+    return (answered, together) == (part.shown * counts.reports, pairs * counts.reports)
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=wire.MAX_INTEGER)]

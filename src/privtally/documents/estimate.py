@@ -50,6 +50,13 @@ class Frequencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not all(start <= own <= end for start, own, end in zip(low, self.frequencies, high, strict=True)):
             raise EstimateError("an interval must contain its frequency")
 
+    @property
+    def half_widths(self) -> tuple[float, ...]:
+        """Half the width of each 95 % interval, as its standard error says where there is none."""
+        if self.low is msgspec.UNSET or self.high is msgspec.UNSET:
+            return tuple(NORMAL_95 * error for error in self.standard_errors)
+        return tuple((end - start) / 2 for start, end in zip(self.low, self.high, strict=True))
+
 
 class Located(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A number with its 95 % interval, in which what binning leaves open is included."""
@@ -80,12 +87,18 @@ class AttributeEstimate(Frequencies, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(
-        cls, labels: tuple[str, ...], frequencies: Floats, standard_errors: Floats, *, intervals: bool
+        cls,
+        labels: tuple[str, ...],
+        frequencies: Floats,
+        standard_errors: Floats,
+        bounds: tuple[Floats, Floats] | None = None,
+        *,
+        intervals: bool,
     ) -> "AttributeEstimate":
         """From arrays, with 95 % intervals where the standard errors say all.
 
-        An interval reaches 1.96 standard errors to each side of its frequency. What lies outside 0 to 1 is cut off, but
-        never the frequency itself, which an unbiased method may put there.
+        Without `bounds` an interval reaches 1.96 standard errors to each side of its frequency. What lies outside 0 to
+        1 is cut off, but never the frequency itself, which an unbiased method may put there.
         """
         parts = (labels, tuple(frequencies.tolist()), tuple(standard_errors.tolist()))
         if not intervals:
@@ -93,6 +106,8 @@ class AttributeEstimate(Frequencies, frozen=True, forbid_unknown_fields=True):
         reach = NORMAL_95 * standard_errors
         low = np.minimum(frequencies, np.maximum(frequencies - reach, 0))
         high = np.maximum(frequencies, np.minimum(frequencies + reach, 1))
+        if bounds is not None:
+            low, high = bounds
         return cls(*parts, tuple(low.tolist()), tuple(high.tolist()))
 
 
@@ -154,7 +169,9 @@ class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.estimate/1"):
     """Frequencies of every attribute.
 
-    The standard errors measure the spread that reports to these plans have; where `biased`, an offset comes on top.
+    The standard errors measure the spread of what the reports to these plans say. `biased` says whether the frequencies
+    are off on average: pulled towards each other by the method likelihood, whose intervals allow for that, or offset by
+    the method paper, which has none in a learned phase.
     """
 
     attributes: dict[str, AttributeEstimate]
@@ -184,10 +201,14 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
             raise EstimateError("every round must have the attributes and labels of the estimate")
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether frequencies have intervals: without them an offset comes on top of the standard errors."""
+        return all(own.low is not msgspec.UNSET for own in self.attributes.values())
+
+    @property
     def half_width(self) -> float:
         """Half the width of a 95 % interval, as the root mean square over all labels of all attributes."""
-        squares = [error**2 for own in self.attributes.values() for error in own.standard_errors]
-        return NORMAL_95 * sqrt(fmean(squares))
+        return sqrt(fmean(reach**2 for own in self.attributes.values() for reach in own.half_widths))
 
     def body(self) -> dict[str, Any]:
         """The estimate as plain values."""

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from privtally.documents.observer import KnowsTotals
 from privtally.errors import PlanError
 from privtally.exact import wire
 from privtally.names import Rule
@@ -31,10 +30,6 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: Rule | None = None
     people: int | None = None
     """How many people the phase was planned for, where that matters."""
-    pivot_guess: float | msgspec.UnsetType = msgspec.UNSET
-    """How often an observer names the asked attributes of a part at most, where there is a bound."""
-    observer: KnowsTotals | msgspec.UnsetType = msgspec.UNSET
-    """What the observer of that bound knows; nothing of the answers if absent."""
     pivots: int | msgspec.UnsetType = msgspec.UNSET
     """How many pivots were wanted in every group, if several; a part has fewer where that is all that was supported."""
 
@@ -43,8 +38,6 @@ class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise PlanError("a plan that was learned must name the counts that it was learned from")
         if self.people is not None:
             check_people(self.people)
-        if self.pivot_guess is not msgspec.UNSET and not 0 < self.pivot_guess <= 1:
-            raise PlanError("'pivot_guess' must be above 0 and at most 1")
         if self.pivots is not msgspec.UNSET:
             check_pivots(self.pivots)
 

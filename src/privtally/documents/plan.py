@@ -51,6 +51,8 @@ class Plan(
     """The groups of attributes, by their places, if there are several; absent if all are in one group. A first phase
     that others learn from states those of the next phase, which may choose others.
     """
+    decoys: int | None = None
+    """How many decoys the later phases of a campaign that learns show in each group, if not all others."""
     round: int = 1
     """Which round of the campaign the phase belongs to; every round but the first starts with a refresh."""
     nonce: str | None = None
@@ -77,9 +79,8 @@ class Plan(
             self._check_round()
         if self.groups is not None:
             self._check_groups(self.groups)
-        if self.learned is not None and self.learned.observer is not msgspec.UNSET:
-            self.learned.observer.check(self.schema.sizes)
         _ = self.sampler  # refuses parts that do not fit the schema
+        self._check_decoys()
 
     def _check_round(self) -> None:
         if not 1 <= self.round <= self.phase:
@@ -96,6 +97,16 @@ class Plan(
             raise PlanError(
                 "the parts of a plan must be its 'groups'; a first phase that others learn from asks all alone"
             )
+
+    def _check_decoys(self) -> None:
+        """Refuse a later phase that shows other than the campaign's first plan says."""
+        if self.decoys is not None and (not NAMED[self.mechanism].learns or self.decoys < 0):
+            raise PlanError("only the plans of a mechanism that learns have 'decoys' of their own, 0 or more")
+        if self.learned is not None:
+            for part in self.parts:
+                others = len(part.attributes) - part.pivots
+                if part.decoys != (others if self.decoys is None else min(self.decoys, others)):
+                    raise PlanError("the parts of a later phase must show as many 'decoys' as the first plan says")
 
     @cached_property
     def digest(self) -> str:
@@ -156,13 +167,16 @@ def design(
     answers: int = 1,
     groups: Sequence[Sequence[str]] | None = None,
     pivots: int = 1,
+    decoys: int | None = None,
     source: Source | None = None,
 ) -> Plan:
     """The first plan of a new campaign, which one person may answer `answers` times.
 
     Where `groups` of attributes are given by name, each has an equal share of epsilon and a pivot of its own; with
-    smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. The random bits that
-    tell it from every other campaign come from `source`, the operating system's if not given.
+    smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. Beside them a report
+    shows so many `decoys`, made-up answers to other questions of the group: none with smp and all others with every
+    other mechanism, unless given. The random bits that tell it from every other campaign come from `source`, the
+    operating system's if not given.
     """
     check_mechanism(mechanism)
     if type(answers) is not int:
@@ -170,20 +184,29 @@ def design(
     check_epsilon(epsilon)
     epsilon = float(epsilon)
     check_pivots(pivots)
+    if decoys is not None:
+        mechanism = _showing(mechanism, decoys)
     places = None if groups is None else group_places(schema, groups)
-    if (learned := NAMED[mechanism].learned) is not None:
-        for group in places or (range(len(schema.attributes)),):
-            learned.check_labels(schema, group)
     return Plan(
         schema=schema,
         epsilon=epsilon,
         mechanism=mechanism,
         phase=1,
         answers=answers,
-        parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots),
+        parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots, decoys),
         groups=None if places is None else several(places),
+        decoys=decoys if NAMED[mechanism].learns else None,
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
+
+
+def _showing(mechanism: MechanismName, decoys: int) -> MechanismName:
+    """The name of a mechanism that shows so many decoys: smp and rs-fd differ in nothing else."""
+    if isinstance(decoys, bool) or not isinstance(decoys, int) or decoys < 0:
+        raise PlanError(f"the number of decoys must be a whole number from 0, got {decoys}")
+    if mechanism == "spl":
+        raise PlanError("spl has no decoys: every report answers every question; use smp or rs-fd")
+    return mechanism if NAMED[mechanism].learns else "rs-fd" if decoys else "smp"
 
 
 def check_mechanism(mechanism: str) -> None:

@@ -1,118 +1,108 @@
-"""Which campaign to run, and what a wanted error would take.
+"""Which campaign to run, and what a wanted error would take, in closed form.
 
-The campaign is recommended that is never far behind the best, over the kinds of populations of a stated prior or in the
-population of pilot data. Errors are stated as their geometric mean over the populations: no population counts for more
-because its errors are larger.
+Of the campaigns of one phase that hide the question as well as was asked for, the one is recommended whose frequencies
+have the least variance at uniform answers (`mechanisms.grouping`). What is stated is half the width of the 95 %
+interval that an estimate will have.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
-import numpy as np
-
+from privtally.documents.estimate import NORMAL_95
+from privtally.documents.learned import MOST_PIVOTS
 from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
-from privtally.errors import CampaignError
-from privtally.lab.expectation import Population, prior_populations
-from privtally.lab.offers import Design, Question, offers
-from privtally.names import MAX_PIVOT_GUESS, PIVOT_GUESS_BOUND
-from privtally.plots.advice import Curves
+from privtally.errors import CampaignError, PlanError
+from privtally.mechanisms.grouping import answer_variance, groups_by_number, hidden_variances
+from privtally.mechanisms.named import Groups
+from privtally.names import HIDE_AMONG, HideAmong, MechanismName
 from privtally.schema import Schema
 
-SECOND_PHASE = 1.03
-"""How much further behind the best a campaign of one phase may be than one of two to be preferred to it."""
-BUDGET_FACTORS, GUESSES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)
-MOST_PEOPLE, MOST_EPSILON = 10**12, LARGEST_EPSILON
-"""How many people, and how large a budget, are tried to reach a wanted error."""
-NO_ERROR = 1e-24
-"""Logarithms need more than 0."""
-POINTS = 196.0
-"""Half the width of a 95 % interval in percentage points, for a standard error of 1."""
+MOST_PEOPLE = 10**12
+BUDGET_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: how many people, with which budget, among how many questions the one that is used shall be hidden,
+    and whether two-way tables are wanted instead of the frequencies of each attribute.
+    """
+
+    people: int
+    epsilon: float
+    hide_among: HideAmong = HIDE_AMONG
+    pairs: bool = False
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if type(self.people) is not int or not 1 <= self.people <= MOST_PEOPLE:
+            raise CampaignError(
+                f"the number of people must be a whole number between 1 and {MOST_PEOPLE:,}, got {self.people}"
+            )
+        check_hide_among(self.hide_among)
+
+
+def check_hide_among(among: HideAmong) -> None:
+    """Refuse what is no number of questions."""
+    if among != "all" and (type(among) is not int or among < 1):
+        raise CampaignError(
+            f"--hide-among (in Python hide_among) must be a whole number of questions from 1, or all, got {among}"
+        )
+
+
+@dataclass(frozen=True)
+class Design:
+    """The first plan of a campaign: its mechanism, its groups of attributes by name if there are several, how many
+    questions of a group a report answers, and how many it shows beside them, as many as is usual if None.
+    """
+
+    mechanism: MechanismName
+    groups: tuple[tuple[str, ...], ...] | None = None
+    pivots: int = 1
+    decoys: int | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `design`."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The error that a campaign is expected to have: the root of the mean square."""
+    """A campaign and what to expect of it: for each question, or pair of questions, how many answers it has and the
+    variance of their frequencies from one report.
+    """
 
     design: Design
-    pivot_guess: float | None
-    """How often an observer names the pivot of a report; None where every report answers every question."""
-    error: float
-    by_population: tuple[float, ...]
-    """The mean square in each population."""
+    answers: Sequence[int]
+    variances: Sequence[float]
+    people: int
+
+    @property
+    def variance(self) -> float:
+        """The mean over questions, by which campaigns are compared."""
+        return math.fsum(self.variances) / len(self.variances)
 
     @property
     def points(self) -> float:
-        """Half the width of a 95 % interval, in percentage points."""
-        return POINTS * self.error
+        """Half the width of a 95 % interval in percentage points, as the root mean square over all answers."""
+        squares = (
+            many * self._half_width(many, variance) ** 2
+            for many, variance in zip(self.answers, self.variances, strict=True)
+        )
+        return 100 * math.sqrt(math.fsum(squares) / sum(self.answers))
 
-    @property
-    def named(self) -> float:
-        """How often an observer names the pivot of a report: never where there is none."""
-        return 0.0 if self.pivot_guess is None else self.pivot_guess
+    def _half_width(self, answers: int, variance: float) -> float:
+        """That of an interval around an even share, cut to [0, 1]."""
+        reach, share = NORMAL_95 * math.sqrt(variance / self.people), 1 / answers
+        return (min(share + reach, 1) - max(share - reach, 0)) / 2
 
     def body(self) -> dict[str, Any]:
-        own = {"pivot_guess": self.pivot_guess, "error": self.error, "percentage_points": self.points}
-        return {**asdict(self.design), **own}
-
-
-@dataclass(frozen=True)
-class Adviser:
-    """Somebody who knows the questions and which populations may answer them."""
-
-    schema: Schema
-    populations: Sequence[Population]
-
-    def expect(self, question: Question) -> list[Expected]:
-        """What every campaign is expected to score, the best first."""
-        rows = []
-        for offer in offers(self.schema, question):
-            squares = tuple(max(offer.square(population), NO_ERROR) for population in self.populations)
-            error = math.exp(sum(map(math.log, squares)) / len(squares) / 2)
-            rows.append(Expected(offer.design, offer.pivot_guess, error, squares))
-        if not rows:
-            if question.pairs:
-                raise CampaignError(
-                    "two-way tables need two questions that a report can answer; ask more, or leave --pairs out"
-                )
-            raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
-        return sorted(rows, key=lambda row: row.error)
-
-    def recommend(self, question: Question) -> Expected:
-        return choose(self.expect(question), question.max_pivot_guess)
-
-    def people_for(self, wanted: float, question: Question) -> int | None:
-        """How many people a wanted error takes, with the campaign that is best for so many; None if too many."""
-        found = self._smallest(wanted, lambda people: replace(question, people=round(people)), 1, MOST_PEOPLE)
-        return None if found is None else round(found)
-
-    def budget_for(self, wanted: float, question: Question) -> float | None:
-        """Which budget a wanted error takes, with the campaign that is best for it; None if it is too large."""
-        return self._smallest(wanted, lambda value: replace(question, epsilon=value), SMALLEST_EPSILON, MOST_EPSILON)
-
-    def _smallest(self, wanted: float, ask: Callable[[float], Question], least: float, most: float) -> float | None:
-        return smallest(lambda value: self.recommend(ask(value)).error <= wanted, least, most)
-
-    def by_budget(self, question: Question) -> Curves:
-        """Every mechanism's ± in percentage points around the budget that was asked about."""
-        budgets = {min(max(question.epsilon * factor, SMALLEST_EPSILON), LARGEST_EPSILON) for factor in BUDGET_FACTORS}
-        return self._curves((budget, replace(question, epsilon=budget)) for budget in sorted(budgets))
-
-    def by_secrecy(self, question: Question) -> Curves:
-        """Every mechanism's ± against how often an observer names the pivot."""
-        least = 1 / len(self.schema.attributes)
-        guesses = sorted({max(guess, least) for guess in GUESSES})
-        found = self._curves((None, replace(question, max_pivot_guess=guess)) for guess in guesses)
-        return {mechanism: [(max(guess, least), points) for guess, points in own] for mechanism, own in found.items()}
-
-    def _curves(self, questions: Iterable[tuple[float | None, Question]]) -> Curves:
-        """Every mechanism's ± at each x, which is its pivot guess if not given."""
-        points: dict[str, dict[float, float]] = {}
-        for x, question in questions:
-            for row in best_of_each(self.expect(question)):
-                points.setdefault(row.design.mechanism, {})[x or row.named] = row.points
-        return {mechanism: list(errors.items()) for mechanism, errors in points.items()}
+        return {**asdict(self.design), "percentage_points": self.points}
 
 
 def recommend(
@@ -120,59 +110,94 @@ def recommend(
     epsilon: float,
     people: int,
     *,
-    max_pivot_guess: float = MAX_PIVOT_GUESS,
+    hide_among: HideAmong = HIDE_AMONG,
     pairs: bool = False,
 ) -> Expected:
-    """The campaign to run with so many people if nothing is known about their answers, and the error to expect of it.
+    """The campaign to run with so many people, and the ± to expect of it.
 
-    `design(schema, epsilon, **recommend(…).design.options)` is its first plan.
+    `design(schema, epsilon, **recommend(…).design.options)` is its plan.
     """
-    question = Question(people, epsilon, max_pivot_guess, pairs)
-    check_question(question)
-    return Adviser(schema, list(prior_populations(schema).values())).recommend(question)
+    return best(schema, Question(people, epsilon, hide_among, pairs))
 
 
-def check_question(question: Question) -> None:
-    """Refuse what nobody can be asked."""
-    check_epsilon(question.epsilon)
-    people = question.people
-    if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE:
-        raise CampaignError(f"the number of people must be a whole number between 1 and {MOST_PEOPLE:,}, got {people}")
-    if not 0 < question.max_pivot_guess <= 1:
-        raise CampaignError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {question.max_pivot_guess}")
+def best(schema: Schema, question: Question) -> Expected:
+    """The campaign with the least variance of those that hide the question as well as was asked for."""
+    return min(ways(schema, question), key=lambda way: way.variance)
 
 
-def choose(rows: Sequence[Expected], max_pivot_guess: float) -> Expected:
-    """The campaign that keeps the pivot as secret as was asked for and is least behind the best such campaign in the
-    population where it is most behind. A second phase must earn its trouble.
-    """
-    # Whoever guesses blindly is right once in d times; no campaign with a pivot can have less.
-    least = min(row.named for row in rows)
-    if max_pivot_guess < least <= MAX_PIVOT_GUESS:
+def ways(schema: Schema, question: Question) -> list[Expected]:
+    """The best campaign with each number of groups; for two-way tables every one whose reports have both answers."""
+    found = list((_pairs if question.pairs else _frequencies)(schema, question))
+    if not found:
         raise CampaignError(
-            f"{PIVOT_GUESS_BOUND} is {max_pivot_guess:g}, but blind guessing of the question is right {least:.1%} of "
-            f"the time; choose at least {math.ceil(least * 1e4) / 1e4}"
+            "two-way tables need two questions, and an ε that all of them can share; ask more, or leave --pairs out"
         )
-    secret = max(max_pivot_guess, least)
-    allowed = [row for row in rows if row.named <= secret]
-    trouble = [1.0 if row.design.phase1_share is None else SECOND_PHASE for row in allowed]
-    behind = np.multiply(trouble, worst_ratios(allowed))
-    return allowed[int(np.argmin(behind))]
+    return found
 
 
-def worst_ratios(rows: Sequence[Expected]) -> list[float]:
-    """How far behind the best of these each is, in the population where it is most behind."""
-    squares = np.array([row.by_population for row in rows])
-    ratios: list[float] = (squares / squares.min(axis=0)).max(axis=1).tolist()
-    return ratios
+def people_for(schema: Schema, question: Question, points: float) -> int | None:
+    """How many people a wanted ± takes; None if too many."""
+    way = best(schema, question)
+    found = smallest(lambda people: replace(way, people=round(people)).points <= points, 1, MOST_PEOPLE)
+    return None if found is None else round(found)
 
 
-def best_of_each(rows: Sequence[Expected]) -> list[Expected]:
-    """Every mechanism once, the best first."""
-    best: dict[str, Expected] = {}
-    for row in sorted(rows, key=lambda row: row.error):
-        best.setdefault(row.design.mechanism, row)
-    return list(best.values())
+def budget_for(schema: Schema, question: Question, points: float) -> float | None:
+    """Which budget a wanted ± takes, with the campaign that is best for it; None if it is too large."""
+    return smallest(
+        lambda epsilon: best(schema, replace(question, epsilon=epsilon)).points <= points,
+        SMALLEST_EPSILON,
+        LARGEST_EPSILON,
+    )
+
+
+def by_budget(schema: Schema, question: Question) -> dict[HideAmong, list[tuple[float, float]]]:
+    """The ± around the budget that was asked about, if a report says which question it answers, hides it as was asked
+    for, or shows all.
+    """
+    budgets = {min(max(question.epsilon * factor, SMALLEST_EPSILON), LARGEST_EPSILON) for factor in BUDGET_FACTORS}
+    curves: dict[HideAmong, list[tuple[float, float]]] = {1: [], question.hide_among: [], "all": []}
+    for among, curve in curves.items():
+        for epsilon in sorted(budgets):
+            curve.append((epsilon, best(schema, replace(question, epsilon=epsilon, hide_among=among)).points))
+    return curves
+
+
+def _frequencies(schema: Schema, question: Question) -> Iterator[Expected]:
+    among = None if question.hide_among == "all" else question.hide_among
+    sizes, epsilon = schema.sizes, Fraction(question.epsilon)
+    for _, groups in groups_by_number(sizes, epsilon, among).values():
+        variances = hidden_variances(sizes, epsilon, groups, among)
+        yield Expected(_design(schema, groups, among), sizes, variances, question.people)
+
+
+def _design(schema: Schema, groups: Groups, among: int | None) -> Design:
+    if len(groups) == len(schema.sizes):
+        return Design("spl")
+    names = tuple(tuple(schema.names[own] for own in group) for group in groups) if len(groups) > 1 else None
+    if among == 1:
+        return Design("smp", names)
+    return Design("rs-fd", names, decoys=None if among is None or among >= max(map(len, groups)) else among - 1)
+
+
+def _pairs(schema: Schema, question: Question) -> Iterator[Expected]:
+    """A report that answers both attributes gives an unbiased table: at uniform answers the second moment of a cell is
+    the product of those of the two attributes' labels. The answers share the budget.
+    """
+    sizes, attributes = schema.sizes, len(schema.sizes)
+    designs = {attributes: Design("spl")} if attributes > 1 else {}
+    if question.hide_among == 1:
+        designs |= {pivots: Design("smp", pivots=pivots) for pivots in range(2, min(MOST_PIVOTS + 1, attributes))}
+    for answered, design in sorted(designs.items()):
+        budget = Fraction(question.epsilon) / answered
+        with suppress(PlanError):  # a budget that 64-bit weights cannot realise
+            moments = [answer_variance(budget, size) + size**-2 for size in sizes]
+            both = math.comb(answered, 2) / math.comb(attributes, 2)
+            places = list(combinations(range(attributes), 2))
+            cells = [sizes[one] * sizes[two] for one, two in places]
+            squares = [moments[one] * moments[two] for one, two in places]
+            variances = [(square - cell**-2) / both for square, cell in zip(squares, cells, strict=True)]
+            yield Expected(design, cells, variances, question.people)
 
 
 def smallest(enough: Callable[[float], bool], least: float, most: float) -> float | None:

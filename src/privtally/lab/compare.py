@@ -7,8 +7,7 @@ exactly, wherever the table of different records is small enough for that.
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,19 @@ from privtally.collector.simplex import project_to_simplex
 from privtally.collector.tally import count, count_times
 from privtally.documents.campaign import phase1_people
 from privtally.documents.counts import Counts
+from privtally.documents.estimate import NORMAL_95
 from privtally.documents.plan import Plan, design
 from privtally.documents.sub_reports import SubReports, add_up, distinct
 from privtally.errors import CampaignError, EstimateError
 from privtally.exact.arrays import Floats
 from privtally.exact.source import Source
-from privtally.lab.advise import POINTS
-from privtally.lab.expectation import Population, pilot_population
-from privtally.lab.offers import Design, Question, offer_of
 from privtally.lab.paper.experiment import mean_squared_error
 from privtally.lab.parallel import run_jobs
 from privtally.lab.seed import seeded
 from privtally.lab.simulate import simulate
 from privtally.lab.variants import Names, Variant
 from privtally.mechanisms import NAMED
-from privtally.names import MAX_PIVOT_GUESS, METHODS, RULES, MechanismName, Method, Rule, with_effect
+from privtally.names import METHODS, MechanismName, Method, Rule
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
 
@@ -42,9 +39,13 @@ EXACT_CELLS, EXACT_LABELS = 1 << 16, 256
 MOST_ANSWERS_ONE_BY_ONE = 20_000_000
 """So many answers, people times attributes, take about a gigabyte."""
 
+POINTS = 100 * NORMAL_95
+"""Half the width of a 95 % interval in percentage points, for a standard error of 1."""
+NO_ERROR = 1e-24
+"""Logarithms need more than 0."""
 SIMPLEX = "+simplex"
-ALL_METHODS = ("pooled", "unbiased", "unbiased" + SIMPLEX, "paper", "paper" + SIMPLEX)
-"""The pooled estimate is a proper distribution as it stands."""
+ALL_METHODS = ("likelihood", "unbiased", "unbiased" + SIMPLEX, "paper", "paper" + SIMPLEX)
+"""The likelihood estimate is a proper distribution as it stands."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class Comparison:
     standard_error: float | None
     groups: Names | None = None
     pivots: int = 1
-    expected_mse: float | None = None
-    """What `advise` expects where the answers are those of the table, for the default method and rule."""
+    decoys: int | None = None
     without_answer: int = 0
     """Runs whose reports could not be estimated from, scored as if every label were equally likely."""
 
@@ -83,16 +83,10 @@ class Study:
     runs: int
     seed: int
     users: int | None = None
-    max_pivot_guess: float = MAX_PIVOT_GUESS
 
     @property
     def people(self) -> int:
         return self.users or len(self.records)
-
-    @cached_property
-    def population(self) -> Population:
-        """The population that answers as these people do."""
-        return pilot_population(self.records)
 
 
 def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> None:
@@ -115,17 +109,33 @@ def _exactly(schema: Schema) -> bool:
 
 
 def compare(
-    study: Study,
+    studies: Sequence[Study],
     chosen: Sequence[tuple[Variant, float]],
     methods: Sequence[str],
     *,
     workers: int,
     advance: Callable[[int], None],
 ) -> list[Comparison]:
-    """Every variant with its budget under every method, the best first; the seed alone decides every number."""
-    jobs = [(study, variant, epsilon, tuple(methods)) for variant, epsilon in chosen]
-    rows = [row for rows in run_jobs(study_variant, jobs, workers, advance) for row in rows]
+    """Every variant with its budget under every method, the best first; the seed alone decides every number.
+
+    Errors are geometric means over the studies: none counts for more because its errors are larger.
+    """
+    jobs = [(study, variant, epsilon, tuple(methods)) for variant, epsilon in chosen for study in studies]
+    found = run_jobs(study_variant, jobs, workers, advance)
+    rows = []
+    for place in range(0, len(found), len(studies)):
+        rows += [_over(same) for same in zip(*found[place : place + len(studies)], strict=True)]
     return sorted(rows, key=lambda row: (row.epsilon, row.mse))
+
+
+def _over(rows: Sequence[Comparison]) -> Comparison:
+    """The same comparison over several studies."""
+    if len(rows) == 1:
+        return rows[0]
+    mse = math.exp(math.fsum(math.log(max(row.mse, NO_ERROR)) for row in rows) / len(rows))
+    spread = math.hypot(*((row.standard_error or 0) / max(row.mse, NO_ERROR) for row in rows)) / len(rows)
+    without = sum(row.without_answer for row in rows)
+    return replace(rows[0], mse=mse, standard_error=mse * spread, without_answer=without)
 
 
 def study_variant(study: Study, variant: Variant, epsilon: float, methods: Sequence[str]) -> list[Comparison]:
@@ -152,21 +162,11 @@ def study_variant(study: Study, variant: Variant, epsilon: float, methods: Seque
             *_mean_and_error(values),
             groups=variant.groups,
             pivots=variant.pivots,
-            expected_mse=expected_square(study, variant, epsilon) if method == METHODS[0] else None,
+            decoys=variant.decoys,
             without_answer=without_answer,
         )
         for method, values in errors.items()
     ]
-
-
-def expected_square(study: Study, variant: Variant, epsilon: float) -> float | None:
-    """The mean squared error that is expected of the default method; None for other rules than the default one."""
-    if variant.rule not in (None, RULES[0]):
-        return None
-    share = study.phase1_share if NAMED[variant.mechanism].learns else None
-    design = Design(variant.mechanism, variant.groups, variant.pivots, share)
-    question = Question(study.people, epsilon, study.max_pivot_guess)
-    return offer_of(study.records.schema, question, design).square(study.population)
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
@@ -190,8 +190,15 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
     if NAMED[variant.mechanism].learns:
         asked = [phase1_people(study.people, study.phase1_share)]
         asked.append(study.people - asked[0])
-    options = Design(variant.mechanism, variant.groups, variant.pivots).options
-    plan_1 = design(schema, epsilon, **options, source=seeded(study.seed))
+    plan_1 = design(
+        schema,
+        epsilon,
+        variant.mechanism,
+        groups=variant.groups,
+        pivots=variant.pivots,
+        decoys=variant.decoys,
+        source=seeded(study.seed),
+    )
     table = distinct(schema.sizes, study.records.codes, np.ones(len(study.records), dtype=np.int64))
     for _ in range(study.runs):
         phases: list[Phase] = []
@@ -201,7 +208,7 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
         else:
             by_phase = list(generator.multinomial(asked, table.times / len(study.records)))
         for times in by_phase:
-            plan = _next(phases, variant, asked[1], study.max_pivot_guess) if phases else plan_1
+            plan = _next(phases, variant, asked[1]) if phases else plan_1
             people = SubReports(table.codes[times > 0], times[times > 0])
             phases.append((plan, _counts(plan, people, generator, source)))
         yield (
@@ -213,9 +220,8 @@ def _campaigns(study: Study, variant: Variant, epsilon: float) -> Iterator[tuple
         )
 
 
-def _next(phases: list[Phase], variant: Variant, people: int, max_pivot_guess: float) -> Plan:
-    wanted = {"rule": variant.rule, "max_pivot_guess": max_pivot_guess}
-    return learn(phases, people=people, **with_effect(variant.mechanism, variant.rule or RULES[0], wanted))
+def _next(phases: list[Phase], variant: Variant, people: int) -> Plan:
+    return learn(phases, people=people, rule=variant.rule)
 
 
 def _counts(plan: Plan, people: SubReports, generator: np.random.Generator, source: Source) -> Counts:

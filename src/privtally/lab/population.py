@@ -12,10 +12,19 @@ import numpy as np
 
 from privtally.errors import CampaignError
 from privtally.exact.arrays import Floats, Integers
-from privtally.schema import Records
+from privtally.schema import Records, Schema
 
 MAX_CELLS = 1 << 20
 """The largest number of different records that a population may have."""
+
+STATED = (
+    "alike: one draw from Dirichlet(1) for all questions with the same answers; "
+    "similar: each question from Dirichlet(20 × such a draw); "
+    "unlike: each question its own draw from Dirichlet(1)"
+)
+"""The kinds of populations that stand for the one that nobody has asked yet."""
+SIMILAR = 20
+"""The weight of what questions share in populations of the kind "similar"."""
 
 First = Literal["falling", "uniform"]
 Uncopied = Literal["domain", "others", "same", "reversed"]
@@ -74,6 +83,21 @@ class Synthetic:
         parents = [generator.integers(0, own, runs) for own in range(1, self.attributes)]
         trees, which = np.unique(np.column_stack(parents), axis=0, return_inverse=True)
         return np.array([self.law(tree) for tree in trees.tolist()]), which.ravel()
+
+
+def stated_populations(schema: Schema, people: int, generator: np.random.Generator) -> dict[str, Records]:
+    """So many people of each kind that `STATED` says; their answers to different questions are independent."""
+    shared = {own.labels: generator.dirichlet(np.ones(own.size)) for own in schema.attributes}
+    frequencies: dict[str, list[Floats]] = {"alike": [], "similar": [], "unlike": []}
+    for own in schema.attributes:
+        common = shared[own.labels]
+        frequencies["alike"].append(common)
+        frequencies["similar"].append(generator.dirichlet(np.maximum(SIMILAR * common, 1e-9)))
+        frequencies["unlike"].append(generator.dirichlet(np.ones(own.size)))
+    return {
+        kind: Records(schema, np.column_stack([generator.choice(len(each), people, p=each) for each in drawn]))
+        for kind, drawn in frequencies.items()
+    }
 
 
 def split_people(

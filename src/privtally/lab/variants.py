@@ -18,12 +18,15 @@ Names = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A mechanism, with its learning rule where it has one, its groups if there are several, and its pivots."""
+    """A mechanism, with its learning rule where it has one, its groups if there are several, its pivots, and its decoys
+    if not as many as is usual.
+    """
 
     mechanism: MechanismName
     rule: Rule | None = None
     groups: Names | None = None
     pivots: int = 1
+    decoys: int | None = None
 
 
 def variants(mechanisms: Sequence[MechanismName]) -> list[Variant]:
@@ -43,7 +46,9 @@ def fits(variant: Variant, schema: Schema) -> bool:
 def chosen_groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> Names | None:
     """The groups that `--groups auto` takes; None if that is one group, or the mechanism has none."""
     with suppress(PrivtallyError):
-        groups = best_groups(schema.sizes, Fraction(epsilon), NAMED[mechanism]).groups
+        named = NAMED[mechanism]
+        named.check_takes_groups()
+        groups = best_groups(schema.sizes, Fraction(epsilon), named.hidden_among(), named.learned).groups
         if len(groups) > 1:
             names = schema.names
             return tuple(tuple(names[own] for own in group) for group in groups)

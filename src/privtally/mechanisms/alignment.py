@@ -3,16 +3,16 @@
 1. What the schema declares for both attributes.
 2. The same labels, in any order: each is a class.
 3. Both ordered: as many classes as the shorter one has labels; label i of k belongs to class ⌊i·classes/k⌋.
-4. No label in common: nothing goes together.
+4. Else nothing goes together, even if some labels are the same: whether "other" means the same twice only a declaration
+   can say.
 
-Attributes with some labels in common need a declaration. "No answer" of an optional attribute is always a class of its
+"No answer" of an optional attribute is always a class of its
 own; where the other attribute is not optional, no label of it belongs to that class.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from privtally.errors import PlanError
 from privtally.schema import Attribute, Schema
 
 Class = tuple[tuple[int, ...], tuple[int, ...]]
@@ -40,15 +40,20 @@ def label_by_label(schema: Schema, places: Sequence[int]) -> bool:
     )
 
 
-def check_alignable(schema: Schema, places: Sequence[int]) -> None:
-    """Refuse attributes whose labels overlap in a way that only a declaration can settle."""
+def undeclared(schema: Schema, places: Sequence[int]) -> tuple[int, int] | None:
+    """The first two of these attributes that share some labels although nothing goes together; None if no two do."""
     first: dict[object, int] = {}  # attributes with the same labels go together; names count only in declarations
     for own in places:
         attribute = schema.attributes[own]
         named = attribute.name if schema.alignments else ""
         first.setdefault((attribute.labels, attribute.optional, attribute.ordered, named), own)
     for one, two in combinations(first.values(), 2):
-        alignment_of(schema, one, two)
+        shared = set.intersection(
+            *(set(own.labels[: own.answers]) for own in map(schema.attributes.__getitem__, (one, two)))
+        )
+        if shared and alignment_of(schema, one, two) is None:
+            return one, two
+    return None
 
 
 def _declared(schema: Schema, first: Attribute, second: Attribute) -> Classes | None:
@@ -77,11 +82,6 @@ def _derived(first: Attribute, second: Attribute) -> Classes | None:
         number = min(map(len, answers))
         cut = [list(_cut(len(own), number)) for own in answers]
         return tuple(zip(*cut, strict=True))
-    if common:
-        raise PlanError(
-            f"questions '{first.name}' and '{second.name}' share some answers but not all; declare in the schema which "
-            "go together ([[alignments]]) or that both are ordered, or use cond-rr"
-        )
     return None
 
 

@@ -1,4 +1,4 @@
-"""Fills: the law of an attribute that is not asked, given the private codes of the pivots and nothing else.
+"""Fills: the law of a decoy, an attribute that is shown and not asked, given the private codes of the pivots alone.
 
 Whatever a fill does is post-processing: it cannot weaken the promise. A fill is part of a plan, tagged by its kind; the
 attributes of a part are numbered by their place in the part.
@@ -15,10 +15,8 @@ import msgspec
 from privtally.errors import PlanError
 from privtally.exact.probability import whole_parts
 from privtally.mechanisms.aligned import AlignedPair
-from privtally.mechanisms.alignment import check_alignable
 from privtally.mechanisms.channel import Asked, Channel
 from privtally.mechanisms.filling import Uniform, as_codes, conditional, copying
-from privtally.schema import Schema
 
 MAX_TABLE_CELLS = 1_000_000
 """A plan carries tables of at most this many cells in all."""
@@ -28,14 +26,12 @@ Row = tuple[float, ...]
 
 
 class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """How the attributes of a part that are not asked get their codes."""
+    """How the decoys of a part get their codes."""
 
     title: ClassVar[str]
-    """What happens to the attributes that are not asked, in words that end a sentence."""
+    """What happens to the decoys, in words that end a sentence."""
     conditional: ClassVar[bool] = False
     """Whether a filled code depends on the private codes of the pivots."""
-    silent: ClassVar[bool] = False
-    """Whether the report says "not asked" instead of a code."""
     even: ClassVar[bool] = False
     """Whether all codes that a fill can give have the same probability."""
     one_pivot: ClassVar[bool] = False
@@ -46,10 +42,6 @@ class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     @staticmethod
     def check_sizes(sizes: Sequence[int], pivots: int) -> None:
         """Refuse attributes, by their numbers of labels, that this kind of fill does not take."""
-
-    @staticmethod
-    def check_labels(schema: Schema, places: Sequence[int]) -> None:
-        """Refuse attributes, by their places, whose labels this kind of fill cannot be learned for."""
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:
         """Refuse a fill that does not fit attributes with these channels, or is no exact law."""
@@ -101,10 +93,6 @@ class CopyFill(Fill, frozen=True, tag="copy"):
     conditional: ClassVar[bool] = True
     one_pivot: ClassVar[bool] = True
     probability: tuple[Row, ...]
-
-    @staticmethod
-    def check_labels(schema: Schema, places: Sequence[int]) -> None:
-        check_alignable(schema, places)
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:
         if pivots != 1 or len(set(asked)) > 1:
@@ -208,18 +196,7 @@ class TableFill(Fill, frozen=True, tag="table", dict=True):
         return {(table.pivots, table.other): table.rows for table in self.tables}
 
 
-class SilentFill(Fill, frozen=True, tag="silent"):
-    """The code after the last one, which stands for "not asked"."""
-
-    title: ClassVar[str] = "left out of the report"
-    silent: ClassVar[bool] = True
-    even: ClassVar[bool] = True
-
-    def channel(self, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
-        return conditional([(*(0.0,) * asked[other].outputs, 1.0)])
-
-
-AnyFill = UniformFill | RowFill | CopyFill | AlignedFill | TableFill | SilentFill
+AnyFill = UniformFill | RowFill | CopyFill | AlignedFill | TableFill
 
 
 def table_places(attributes: int, pivots: int) -> list[tuple[Places, int]]:

@@ -1,9 +1,11 @@
 """Which attributes to put together: the variance of an unbiased estimate, and the groups that make it least.
 
 A group of g attributes has one pivot and the budget epsilon/t if there are t groups. Fewer groups leave more budget to
-each pivot; more groups ask more of everybody. Where filled attributes hide the pivot, a frequency's variance grows with
-g², where they are silent with g. What is best depends on the numbers of labels, epsilon and the kind of fill, and a
-little on the answers: before anybody has answered, all distributions are taken to be equally likely.
+each pivot; more groups ask more of everybody. Hidden among c attributes, a frequency's variance from one report is
+
+    g · min(c, g) · V(epsilon/t, k)
+
+V being the variance that the attribute's channel has on its k labels, at uniform answers. SPL is g = 1.
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,9 @@ import numpy as np
 from privtally.errors import PlanError
 from privtally.exact.arrays import Floats
 from privtally.mechanisms.channel import Asked
-from privtally.mechanisms.named import Groups, Named, RandomizedResponse, best_channel
+from privtally.mechanisms.fills import Fill
+from privtally.mechanisms.named import Groups, RandomizedResponse, best_channel
+from privtally.mechanisms.projective import even_variance
 
 MOST_GROUPS = 32
 """The most groups that are tried, besides every attribute alone: more have too little of the largest budget."""
@@ -55,39 +59,72 @@ def unbiased_variance(
     return (squares - float(np.sum((observed - observed.mean()) ** 2))) / (labels * slope**2)
 
 
-def best_groups(sizes: Sequence[int], epsilon: Fraction, named: Named) -> Grouping:
-    """The groups with the least expected variance, of all partitions into at most MOST_GROUPS groups and that of every
-    attribute alone; learned fills are taken to be even.
-
-    For groups of given sizes it is best to put the attributes with the largest variance into the smallest groups. So
-    the best groups are runs of the attributes in the order of their variances, and dynamic programming finds them.
+@lru_cache(maxsize=1 << 14)
+def answer_variance(budget: Fraction, size: int, *, by_label: bool = False) -> float:
+    """The variance of a frequency from one answer at uniform answers, through the best channel for so many labels, or
+    through randomized response where fills need labels.
     """
-    named.check_takes_groups()
-    found = groups_by_number(sizes, epsilon, named)
-    candidates = [own for number, own in found.items() if number < len(sizes) or not named.learns]
+    kind = RandomizedResponse() if by_label else best_channel(budget, size)
+    channel = kind.channel(budget, size)
+    return even_variance(channel.same / channel.other, channel.outputs, channel.inside, channel.meet, size)
+
+
+def hidden_variances(
+    sizes: Sequence[int], epsilon: Fraction, groups: Groups, among: int | None, learned: type[Fill] | None = None
+) -> list[float]:
+    """For each attribute the variance of its frequencies from one report, hidden `among` so many of its group, all of
+    them if None.
+    """
+    found = [0.0] * len(sizes)
+    for group in groups:
+        many = len(group)
+        by_label = many > 1 and learned is not None and learned.by_label
+        for own in group:
+            variance = answer_variance(epsilon / len(groups), sizes[own], by_label=by_label)
+            found[own] = many * _shown(many, among) * variance
+    return found
+
+
+def _shown(many: int, among: int | None) -> int:
+    """How many attributes of a group of so many a report shows."""
+    return many if among is None else min(among, many)
+
+
+def best_groups(
+    sizes: Sequence[int], epsilon: Fraction, among: int | None, learned: type[Fill] | None = None
+) -> Grouping:
+    """The groups with the least variance, of all partitions into at most MOST_GROUPS groups and that of every attribute
+    alone, pivots being hidden `among` so many attributes; learned fills are taken to be even.
+    """
+    found = groups_by_number(sizes, epsilon, among, learned)
+    candidates = [own for number, own in found.items() if number < len(sizes) or learned is None]
     if not candidates:
         raise PlanError("no groups can be chosen for these questions and this epsilon; name them, or use spl")
     variance, groups = min(candidates, key=lambda candidate: candidate[0])
     together, alone = (found[number][0] if number in found else None for number in (1, len(sizes)))
-    return Grouping(in_order(groups), variance, together, alone)
+    return Grouping(groups, variance, together, alone)
 
 
-def groups_by_number(sizes: Sequence[int], epsilon: Fraction, named: Named) -> dict[int, tuple[float, Groups]]:
-    """For each number of groups that can be had the least expected variance and the groups that have it."""
+def groups_by_number(
+    sizes: Sequence[int], epsilon: Fraction, among: int | None, learned: type[Fill] | None = None
+) -> dict[int, tuple[float, Groups]]:
+    """For each number of groups that can be had the least variance and the groups that have it.
+
+    For groups of given sizes it is best to put the attributes with the largest variance into the smallest groups. So
+    the best groups are runs of the attributes in the order of their variances, and dynamic programming finds them. A
+    group has one attribute, or at least as many as a pivot is to be hidden among.
+    """
     found: dict[int, tuple[float, Groups]] = {}
+    by_label = learned is not None and learned.by_label
     for number in sorted({*range(1, min(len(sizes), MOST_GROUPS) + 1), len(sizes)}):
         try:
-            channels = {size: _channel(epsilon / number, size, named, alone=False) for size in set(sizes)}
+            costs = tuple(answer_variance(epsilon / number, size, by_label=by_label) for size in sizes)
         except PlanError:
             break  # more groups have still less budget
-        cost = _expected_variance if _silent(named) else _even_variance  # hidden: the difference is the same for all
-        costs = {size: cost(channel, 1.0) for size, channel in channels.items()}
-        groups = _best_runs(tuple(costs[size] for size in sizes), number, _power(named))
-        if groups is not None and all(_takes(named, [sizes[own] for own in group]) for group in groups):
-            own_channels = [channels[size] for size in sizes]
-            for (own,) in (group for group in groups if len(group) == 1):
-                own_channels[own] = _channel(epsilon / number, sizes[own], named, alone=True)
-            found[number] = mean_variance(own_channels, groups, named), groups
+        groups = _best_runs(costs, number, among)
+        if groups is not None and all(_takes(learned, [sizes[own] for own in group]) for group in groups):
+            variances = hidden_variances(sizes, epsilon, groups, among, learned)
+            found[number] = sum(variances) / len(variances), in_order(groups)
     return found
 
 
@@ -96,71 +133,31 @@ def in_order(groups: Groups) -> Groups:
     return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
-def _silent(named: Named) -> bool:
-    return named.fill is not None and named.fill.silent
-
-
-def _power(named: Named) -> int:
-    """How a variance grows with the number of attributes in a group."""
-    return 1 if _silent(named) else 2
-
-
-def _channel(budget: Fraction, size: int, named: Named, *, alone: bool) -> Asked:
-    """The channel of an attribute; one alone in its group has no fill that would need labels."""
-    by_label = not alone and named.learned is not None and named.learned.by_label
-    return (RandomizedResponse() if by_label else best_channel(budget, size)).channel(budget, size)
-
-
-def mean_variance(channels: Sequence[Asked], groups: Groups, named: Named) -> float:
-    """The mean over attributes of the expected variance of their frequencies."""
-    total = 0.0
-    for group in groups:
-        many, share = (len(group), 1.0) if _silent(named) else (1, 1 / len(group))
-        for own in group:
-            total += many * _expected_variance(channels[own], share)
-    return total / len(channels)
-
-
-def _expected_variance(channel: Asked, share: float) -> float:
-    """The unbiased variance on average over all distributions of the answers, each as likely (Dirichlet(1)).
-
-    Frequencies that differ from uniform ones make it smaller by the mean of their squared differences.
-    """
-    labels = channel.inputs
-    return _even_variance(channel, share) - (labels - 1) / (labels**2 * (labels + 1))
-
-
-@lru_cache(maxsize=4096)
-def _even_variance(channel: Asked, share: float) -> float:
-    """The unbiased variance at uniform answers; many attributes have the same channel, and many groups are compared."""
-    return unbiased_variance(channel, share)
-
-
-def _takes(named: Named, sizes: Sequence[int]) -> bool:
-    """Whether a mechanism can have attributes with these numbers of labels in one group."""
+def _takes(learned: type[Fill] | None, sizes: Sequence[int]) -> bool:
+    """Whether attributes with these numbers of labels can be in one group."""
     try:
-        if named.learned is not None and len(sizes) > 1:
-            named.learned.check_sizes(sizes, 1)
+        if learned is not None and len(sizes) > 1:
+            learned.check_sizes(sizes, 1)
     except PlanError:
         return False
     return True
 
 
 @lru_cache(maxsize=256)
-def _best_runs(costs: tuple[float, ...], number: int, power: int) -> Groups | None:
-    """The partition into so many groups with the least sum of costs, each times a power of its group's size; None if
-    there is none.
-    """
+def _best_runs(costs: tuple[float, ...], number: int, among: int | None) -> Groups | None:
+    """The partition into so many groups with the least sum of variances; None if there is none."""
     order = sorted(range(len(costs)), key=lambda own: -costs[own])
     before = np.concatenate([[0.0], np.cumsum([costs[own] for own in order])])
     places = np.arange(len(order) + 1)
     lengths = places[None, :] - places[:, None]
-    run = np.maximum(lengths, 0).astype(float) ** power * (before[None, :] - before[:, None])
+    least = 1 if among is None else min(among, len(costs))
+    shown = lengths if among is None else np.minimum(lengths, among)
+    run = np.where((lengths == 1) | (lengths >= least), lengths * shown * (before[None, :] - before[:, None]), np.inf)
     run[lengths <= 0] = np.inf
-    return cheapest_cut(run, order, number)
+    return _cheapest_cut(run, order, number)
 
 
-def cheapest_cut(run: Floats, order: Sequence[int], number: int) -> Groups | None:
+def _cheapest_cut(run: Floats, order: Sequence[int], number: int) -> Groups | None:
     """The cut of a sequence into so many runs with the least sum of run[start, end]; None if all are infinite."""
     places = np.arange(len(order) + 1)
     best, starts = run[0], [np.zeros(len(places), dtype=np.int64)]

@@ -86,9 +86,9 @@ class Mechanism:
     def check(self, codes: Sequence[int]) -> str | None:
         """Why no report can have these codes (each in range), or None."""
         for part in self.parts:
-            asked = sum(codes[own] < answers for own, answers in zip(part.attributes, part.answers, strict=True))
-            if part.silent and asked != part.pivots:
-                return f"a report must answer {part.pivots} of {len(part.attributes)} attributes, this one has {asked}"
+            shown = sum(codes[own] < answers for own, answers in zip(part.attributes, part.answers, strict=True))
+            if shown != part.shown:
+                return f"a report must show {part.shown} of {len(part.attributes)} attributes, this one has {shown}"
         return None
 
     def privatise(self, codes: Codes, source: Source) -> Codes:

@@ -13,7 +13,7 @@ import msgspec
 
 from privtally.errors import PlanError
 from privtally.mechanisms.channel import Asked, randomized_response
-from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, RowFill, SilentFill, TableFill, UniformFill
+from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, RowFill, TableFill, UniformFill
 from privtally.mechanisms.geometry import Geometry, is_geometry
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.part import Part
@@ -61,11 +61,14 @@ def best_channel(budget: Fraction, size: int) -> AnyChannel:
 
 
 class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A part as a plan states it: its attributes, how many are asked, through which channels, and the fill."""
+    """A part as a plan states it: its attributes, how many are asked, through which channels, how many are shown beside
+    them as decoys, and the fill of these if there are any.
+    """
 
     attributes: tuple[int, ...]
     pivots: int
     channels: tuple[AnyChannel, ...]
+    decoys: int = 0
     fill: AnyFill | None = None
 
     def build(self, sizes: Sequence[int], budget: Fraction) -> Part:
@@ -81,15 +84,19 @@ class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
                 f"{self.pivots} of {len(self.attributes)} questions make more than {MOST_BRANCHES:,} choices; "
                 "ask for fewer, or in groups"
             )
-        if (self.fill is None) != (self.pivots == len(self.attributes)):
-            raise PlanError("a part needs a fill if and only if some of its attributes are not asked")
+        if not 0 <= self.decoys <= len(self.attributes) - self.pivots:
+            raise PlanError(
+                f"a part that asks {self.pivots} of {len(self.attributes)} attributes cannot show {self.decoys} decoys"
+            )
+        if (self.fill is None) != (self.decoys == 0):
+            raise PlanError("a part needs a fill if and only if it has decoys")
         asked = tuple(
             channel.channel(budget / self.pivots, sizes[own])
             for channel, own in zip(self.channels, self.attributes, strict=True)
         )
         if self.fill is not None:
             self.fill.check(asked, self.pivots)
-        return Part(self.attributes, self.pivots, asked, self.fill)
+        return Part(self.attributes, self.pivots, asked, self.decoys, self.fill)
 
 
 def build(parts: Sequence[PartPlan], sizes: Sequence[int], epsilon: Fraction) -> Mechanism:
@@ -107,20 +114,22 @@ def asking(
     fill: AnyFill | None = None,
     *,
     pivots: int = 1,
+    decoys: int | None = None,
     channels: tuple[AnyChannel, ...] | None = None,
 ) -> PartPlan:
-    """A part that asks so many of its attributes, through the best channels if none are given; `sizes` are of all
-    attributes. The fill is for those that are not asked, if there are any.
+    """A part that asks `pivots` of its attributes, through the best channels if none are given; `sizes` are of all
+    attributes. With a fill it shows `decoys` of the others, all of them if it has no more or none is given.
     """
     if pivots > len(attributes):
         raise PlanError(
             f"{pivots} questions a report (pivots) need at least {pivots} questions in every group, "
             f"one has {len(attributes)}"
         )
-    needed = fill if pivots < len(attributes) else None
-    by_label = needed is not None and needed.by_label
+    others = len(attributes) - pivots
+    shown = 0 if fill is None else others if decoys is None else min(decoys, others)
+    by_label = fill is not None and shown > 0 and fill.by_label
     best = (RandomizedResponse() if by_label else best_channel(budget / pivots, sizes[own]) for own in attributes)
-    return PartPlan(attributes, pivots, channels or tuple(best), needed)
+    return PartPlan(attributes, pivots, channels or tuple(best), shown, fill if shown else None)
 
 
 def each_alone(sizes: Sequence[int], epsilon: Fraction) -> tuple[PartPlan, ...]:
@@ -134,8 +143,10 @@ class Named:
 
     title: str
     """What it does, in one line; `{asked}` stands for the answers that are chosen, and their share of the budget."""
-    fill: AnyFill | None = None
-    """How the first phase fills what it does not ask; None if it asks everything."""
+    decoys: int | None = None
+    """How many attributes are shown beside the chosen one unless told otherwise; None if all others are."""
+    asks_all: bool = False
+    """Whether every report of the first phase answers every attribute."""
     learned: type[Fill] | None = None
     """The kind of fill that later phases learn, if there are later phases."""
 
@@ -144,18 +155,30 @@ class Named:
         """Whether later phases are learned from the first."""
         return self.learned is not None
 
+    def hidden_among(self, decoys: int | None = None) -> int | None:
+        """How many attributes of a group a report with so many decoys shows, its own number if not given; None if it
+        shows all of them.
+        """
+        shown = self.decoys if decoys is None else decoys
+        return None if shown is None else shown + 1
+
     def check_takes_groups(self) -> None:
         """Refuse groups for a mechanism that asks every attribute in all its phases."""
-        if self.fill is None and self.learned is None:
+        if self.asks_all and self.learned is None:
             raise PlanError("spl has no groups: every question is one of its own; use smp or rs-fd for groups")
 
     def first(
-        self, sizes: Sequence[int], epsilon: Fraction, groups: Groups | None = None, pivots: int = 1
+        self,
+        sizes: Sequence[int],
+        epsilon: Fraction,
+        groups: Groups | None = None,
+        pivots: int = 1,
+        decoys: int | None = None,
     ) -> tuple[PartPlan, ...]:
         """The parts of a campaign's first phase, all attributes in one group if no groups are given; refused if the
         mechanism does not take these numbers of labels, or has no groups or no second pivot.
         """
-        if pivots > 1 and self.fill is None:
+        if pivots > 1 and self.asks_all:
             raise PlanError(
                 "in a first phase only smp and rs-fd answer several questions a report (pivots); rs-rfd and cond-rr "
                 "may from the second phase on (learn)"
@@ -168,16 +191,19 @@ class Named:
                 raise PlanError("a mechanism that learns needs at least two questions in a group; use spl or smp")
             for group in groups:
                 self.learned.check_sizes([sizes[own] for own in group], 1)
-        if self.fill is None:
+        if self.asks_all:
             return each_alone(sizes, epsilon)
-        return tuple(asking(group, sizes, epsilon / len(groups), self.fill, pivots=pivots) for group in groups)
+        shown = self.decoys if decoys is None else decoys
+        return tuple(
+            asking(group, sizes, epsilon / len(groups), UniformFill(), pivots=pivots, decoys=shown) for group in groups
+        )
 
 
 NAMED: dict[MechanismName, Named] = {
-    "spl": Named("SPL: every answer randomised with an equal share of the budget"),
-    "smp": Named("SMP: {asked}, the report says which", fill=SilentFill()),
-    "rs-fd": Named("RS+FD: {asked}, the others drawn evenly", fill=UniformFill()),
-    "rs-rfd": Named("RS+RFD: {asked}, the others drawn from priors", learned=RowFill),
-    "corr-rr": Named("Corr-RR: {asked}, the others copy it or differ from it", learned=CopyFill),
-    "cond-rr": Named("Cond-RR: {asked}, the others drawn from conditional tables", learned=TableFill),
+    "spl": Named("SPL: every answer randomised with an equal share of the budget", asks_all=True),
+    "smp": Named("SMP: {asked}, the report says which", decoys=0),
+    "rs-fd": Named("RS+FD: {asked}, the others drawn evenly"),
+    "rs-rfd": Named("RS+RFD: {asked}, the others drawn from priors", asks_all=True, learned=RowFill),
+    "corr-rr": Named("Corr-RR: {asked}, the others copy it or differ from it", asks_all=True, learned=CopyFill),
+    "cond-rr": Named("Cond-RR: {asked}, the others drawn from conditional tables", asks_all=True, learned=TableFill),
 }

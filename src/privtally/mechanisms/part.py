@@ -1,14 +1,17 @@
 """A part: a group of attributes with a share of the budget. It is a mixture of branches.
 
-A branch says which of the part's attributes are asked: its pivots. They go through channels that see the record; the
-others are filled from the pivots' private codes:
+A branch says which of the part's attributes are asked: its pivots. They go through channels that see the record. Beside
+them `decoys` of the other attributes, drawn at random, are shown, filled from the pivots' private codes; all others are
+"not asked":
 
-    P(sub-report | record) = (1/branches) Σ over branches  Π asked R(y|x)  Π filled F(y | private pivots)
+    P(sub-report | record) = (1/branches) Σ over branches in the shown set  1/C(others, decoys)
+                             Π pivots R(y|x)  Π decoys F(y | private pivots)
 
-Inside a part attributes are numbered by their place in it.
+Given what it shows, a sub-report is therefore one of a part in which every attribute is shown. Inside a part attributes
+are numbered by their place in it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,8 +19,9 @@ from itertools import combinations, permutations, product
 from math import comb, prod
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privtally.exact.arrays import Codes, Distribution, Floats
+from privtally.exact.arrays import Codes, Distribution, Floats, Integers
 from privtally.exact.source import Source
 from privtally.mechanisms.channel import Asked, Channel
 from privtally.mechanisms.filling import Uniform
@@ -31,11 +35,12 @@ Joint = Callable[[Places], Distribution]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A group of attributes of which `pivots` are asked, and a fill for the others (None if all are asked)."""
+    """A group of attributes of which `pivots` are asked and `decoys` shown beside them with the codes of a fill."""
 
     attributes: tuple[int, ...]
     pivots: int
     asked: tuple[Asked, ...]
+    decoys: int = 0
     fill: Fill | None = None
 
     @cached_property
@@ -44,14 +49,24 @@ class Part:
         return tuple(combinations(range(len(self.attributes)), self.pivots))
 
     @property
+    def shown(self) -> int:
+        """How many attributes a sub-report has a code of."""
+        return self.pivots + self.decoys
+
+    @property
     def silent(self) -> bool:
-        """Whether attributes that are not asked are reported as "not asked", by the code after the last output."""
-        return self.fill is not None and self.fill.silent
+        """Whether some attributes are reported as "not asked", by the code after the last output."""
+        return self.shown < len(self.attributes)
 
     @property
     def answer_share(self) -> Fraction:
-        """The share of reports that are not silent about an attribute."""
-        return Fraction(self.pivots, len(self.attributes)) if self.silent else Fraction(1)
+        """The share of reports that show an attribute."""
+        return Fraction(self.shown, len(self.attributes))
+
+    @property
+    def asked_share(self) -> Fraction:
+        """The share of the reports that show an attribute in which it was asked."""
+        return Fraction(self.pivots, self.shown)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -81,10 +96,50 @@ class Part:
 
     @cached_property
     def distinct(self) -> int:
-        """How many different sub-reports there can be."""
-        if self.silent:
-            return sum(prod(self.answers[own] for own in branch) for branch in self.branches)
-        return prod(self.answers)
+        """How many different sub-reports there can be: the sum over all shown sets of products of numbers of codes."""
+        sums = [1] + [0] * self.shown
+        for answers in self.answers:
+            sums = [1, *(more + answers * fewer for more, fewer in zip(sums[1:], sums, strict=False))]
+        return sums[-1]
+
+    def shown_sets(self) -> Iterator[Places]:
+        """Every choice of attributes that a sub-report can show, all equally likely."""
+        return combinations(range(len(self.attributes)), self.shown)
+
+    def alike_sets(self, kinds: Sequence[Hashable]) -> Iterator[tuple[int, Places]]:
+        """The shown sets, one for all that have the same kinds of attributes, with how many those are.
+
+        `kinds` has the kind of each attribute. Sets with the same kinds are told apart by nobody who looks at the kinds
+        alone, so that 300 attributes of one kind have one set.
+        """
+        members: dict[Hashable, list[int]] = {}
+        for own, kind in enumerate(kinds):
+            members.setdefault(kind, []).append(own)
+
+        def choose(alike: list[list[int]], left: int) -> Iterator[tuple[int, Places]]:
+            if not alike:
+                yield from [(1, ())] if left == 0 else []
+                return
+            first, *others = alike
+            beyond = sum(map(len, others))
+            for taken in range(max(left - beyond, 0), min(left, len(first)) + 1):
+                for number, places in choose(others, left - taken):
+                    yield number * comb(len(first), taken), (*first[:taken], *places)
+
+        for number, places in choose(list(members.values()), self.shown):
+            yield number, tuple(sorted(places))
+
+    def showing(self, places: Places) -> "Part":
+        """The part of these attributes alone, all of them shown: the law of a sub-report given that it shows them."""
+        return ShownPart(
+            tuple(self.attributes[own] for own in places),
+            self.pivots,
+            tuple(self.asked[own] for own in places),
+            self.decoys,
+            self.fill,
+            whole=self,
+            places=places,
+        )
 
     def others(self, branch: Places) -> list[int]:
         """The attributes that a branch does not ask."""
@@ -109,17 +164,21 @@ class Part:
         return index
 
     def rest_probability(self, branch: Places, report: Sequence[int]) -> Fraction:
-        """The probability that the fills give the rest of a sub-report, given the branch and its private codes."""
-        if any(report[own] >= self.answers[own] for own in branch):
+        """The probability of what a sub-report shows beside the branch, given the branch and its private codes."""
+        shown = [own for own, code in enumerate(report) if code < self.answers[own]]
+        if len(shown) != self.shown or not set(branch) <= set(shown):
             return Fraction(0)
         given = self.combined(branch, report)
-        filled = (self.filling(branch, other).probability(given, report[other]) for other in self.others(branch))
-        return prod(filled, start=Fraction(1))
+        decoys = (own for own in shown if own not in branch)
+        filled = (self.filling(branch, other).probability(given, report[other]) for other in decoys)
+        return prod(filled, start=Fraction(1, comb(len(self.attributes) - self.pivots, self.decoys)))
 
     def probability(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The exact probability of a sub-report given the part's codes of a record."""
+        shown = [own for own, code in enumerate(report) if code < self.answers[own]]
         taken = (
-            self.branch_probability(branch, tuple(record[own] for own in branch), report) for branch in self.branches
+            self.branch_probability(branch, tuple(record[own] for own in branch), report)
+            for branch in combinations(shown, self.pivots)
         )
         return sum(taken, start=Fraction(0))
 
@@ -131,43 +190,47 @@ class Part:
         asked = (self.asked[own].probability(code, report[own]) for own, code in zip(branch, codes, strict=True))
         return prod(asked, start=rest / len(self.branches))
 
-    def reports(self, codes: Sequence[Sequence[int]] | None = None) -> Iterator[SubReport]:
-        """Every sub-report that the part's alphabet allows, or those with these answers to each attribute."""
-        codes = codes or [range(answers) for answers in self.answers]
-        if not self.silent:
-            yield from product(*codes)
-            return
-        for branch in self.branches:
-            own_codes = (codes[own] if own in branch else (silence,) for own, silence in enumerate(self.answers))
-            yield from product(*own_codes)
+    def reports(self) -> Iterator[SubReport]:
+        """Every sub-report that the part's alphabet allows."""
+        for shown in self.shown_sets():
+            own = (range(answers) if place in shown else (answers,) for place, answers in enumerate(self.answers))
+            yield from product(*own)
 
     def expect(self, joint: Joint) -> list[Distribution]:
         """The reported distribution of each attribute; `joint` has the true one of attributes by their places."""
-        branches, asking = len(self.branches), comb(len(self.attributes) - 1, self.pivots - 1)
-        reported = []
-        for own, channel in enumerate(self.asked):
-            answered = channel.push(joint((own,)))
-            if self.silent:
-                answered = np.concatenate([answered, np.zeros_like(answered[..., :1])], axis=-1)
-            total = answered * asking
-            filling = [branch for branch in self.branches if own not in branch]
-            if self.fill is not None and not self.fill.conditional:
-                mass = joint((own,)).sum(axis=-1, keepdims=True)
-                total = total + self.filling(filling[0], own).push(mass) * len(filling)
-            else:
-                total = sum((self.filling(b, own).push(self._private(b, joint)) for b in filling), start=total)
-            reported.append(total / branches)
-        return reported
+        reported = self.reported(joint)
+        if not self.silent:
+            return reported
+        share = self.answer_share if reported[0].dtype == object else float(self.answer_share)
+        masses = [joint((own,)).sum(axis=-1, keepdims=True) for own in range(len(self.attributes))]
+        return [
+            np.concatenate([own * share, mass * (1 - share)], axis=-1)
+            for own, mass in zip(reported, masses, strict=True)
+        ]
 
     def reported(self, joint: Joint) -> list[Distribution]:
-        """The distribution of each attribute's codes among reports that are not silent about it."""
-        reported = self.expect(joint)
-        if self.silent:
-            reported = [own[..., :-1] * len(self.attributes) / self.pivots for own in reported]
+        """The distribution of each attribute's codes among reports that show it."""
+        asking = comb(len(self.attributes) - 1, self.pivots - 1)
+        # Of the branches that do not ask an attribute, as many show it as it takes for `asked_share` of the shown ones.
+        others = len(self.branches) - asking
+        reported = []
+        for own, channel in enumerate(self.asked):
+            exact = joint((own,)).dtype == object
+            asked_share = self.asked_share if exact else float(self.asked_share)
+            total = channel.push(joint((own,))) * asked_share
+            if self.fill is not None and not self.fill.conditional:
+                branch = next(branch for branch in self.branches if own not in branch)
+                mass = joint((own,)).sum(axis=-1, keepdims=True)
+                total = total + self.filling(branch, own).push(mass) * (1 - asked_share)
+            elif self.fill is not None:
+                weight = (1 - asked_share) / others
+                for branch in (branch for branch in self.branches if own not in branch):
+                    total = total + self.filling(branch, own).push(self._private(branch, joint)) * weight
+            reported.append(total)
         return reported
 
     def observe(self, joint: Joint) -> list[Distribution]:
-        """For each attribute the share of reports in each label's set, among those that are not silent about it."""
+        """For each attribute the share of reports in each label's set, among those that show it."""
         return [channel.support(own) for channel, own in zip(self.asked, self.reported(joint), strict=True)]
 
     def scales(self) -> Floats | None:
@@ -176,19 +239,22 @@ class Part:
         if not self.linear or None in own:
             return None
         attributes = len(self.attributes)
-        share = 1.0 if self.silent else self.pivots / attributes
-        matrix = np.diag([share * float(scale or 0) for scale in own])
+        matrix = np.diag([float(self.asked_share * (scale or 0)) for scale in own])
         if self.fill is not None and self.fill.conditional:
+            weight = (1 - self.asked_share) / (attributes - 1)
             for pivot, other in permutations(range(attributes), 2):
                 factor = self.filling((pivot,), other).scale
                 if factor is None:
                     return None
-                matrix[other, pivot] = float(factor * (own[pivot] or 0)) / attributes
+                matrix[other, pivot] = float(weight * factor * (own[pivot] or 0))
         return matrix
 
     def draw(self, codes: Codes, room: Codes, source: Source) -> None:
-        """One sub-report for each person of codes (attribute, person), written into the part's rows of `room`."""
-        if len(self.branches) == 1:
+        """One sub-report for each person of codes (attribute, person), written into the part's rows of `room`.
+
+        For each person the words are taken in the order: branch, decoys, pivots, fills.
+        """
+        if self.pivots == len(self.attributes):
             for own, channel in zip(self.attributes, self.asked, strict=True):
                 room[own] = channel.draw(codes[own], source)
             return
@@ -196,23 +262,54 @@ class Part:
             for own, silence in zip(self.attributes, self.answers, strict=True):
                 room[own] = silence
         chosen = Uniform(len(self.branches)).draw(codes[0], source)
+        decoys = self.draw_decoys(chosen, source)
         order = np.argsort(chosen, kind="stable")
         ends = np.cumsum(np.bincount(chosen, minlength=len(self.branches)))
-        for branch, people in zip(self.branches, np.split(order, ends[:-1]), strict=True):
-            if people.size:
-                self._draw_branch(branch, people, codes, room, source)
+        groups = [
+            (branch, people)
+            for branch, people in zip(self.branches, np.split(order, ends[:-1]), strict=True)
+            if people.size
+        ]
+        private = [self._draw_pivots(branch, people, codes, room, source) for branch, people in groups]
+        if self.fill is None:
+            return
+        if not self.fill.conditional:
+            for own, attribute in enumerate(self.attributes):
+                people = np.flatnonzero(decoys[own])
+                branch = next(branch for branch in self.branches if own not in branch)
+                room[attribute][people] = self.filling(branch, own).draw(people.view(np.uint64), source)
+            return
+        for (branch, people), given in zip(groups, private, strict=True):
+            for other in self.others(branch):
+                shown = decoys[other][people]
+                drawn = self.filling(branch, other).draw(given[shown], source)
+                room[self.attributes[other]][people[shown]] = drawn
 
-    def _draw_branch(self, branch: Places, people: Distribution, codes: Codes, room: Codes, source: Source) -> None:
+    def draw_decoys(self, chosen: Codes, source: Source) -> NDArray[np.bool_]:
+        """Which attributes are decoys (attribute, person), given the branch of each person."""
+        attributes, everybody = len(self.attributes), np.arange(len(chosen))
+        pivots = np.array(self.branches, dtype=np.int64)[chosen].T
+        decoys = np.full((attributes, len(chosen)), self.decoys == attributes - self.pivots)
+        if decoys.all():
+            decoys[pivots, everybody] = False
+            return decoys
+        others = attributes - self.pivots
+        ranks = np.empty((0, len(chosen)), dtype=np.int64)
+        for number in range(self.decoys):
+            drawn = Uniform(others - number).draw(chosen, source).astype(np.int64)
+            ranks = np.sort(np.vstack([ranks, _passing(drawn, ranks)]), axis=0)
+        for rank in ranks:
+            decoys[_passing(rank, pivots), everybody] = True
+        return decoys
+
+    def _draw_pivots(self, branch: Places, people: Integers, codes: Codes, room: Codes, source: Source) -> Codes:
+        """Draw and write the private codes of a branch; gives them combined as the fills take them."""
         private = [self.asked[own].draw(codes[self.attributes[own]][people], source) for own in branch]
         for own, drawn in zip(branch, private, strict=True):
             room[self.attributes[own]][people] = drawn
-        if self.silent:
-            return
-        given = private[0]
-        if len(branch) > 1 and self.fill is not None and self.fill.conditional:
-            given = np.ravel_multi_index(private, [self.answers[own] for own in branch]).astype(np.uint64)
-        for other in self.others(branch):
-            room[self.attributes[other]][people] = self.filling(branch, other).draw(given, source)
+        if len(branch) == 1 or self.fill is None or not self.fill.conditional:
+            return private[0]
+        return np.ravel_multi_index(private, [self.answers[own] for own in branch]).astype(np.uint64)
 
     def _private(self, branch: Places, joint: Joint) -> Distribution:
         """The joint distribution of a branch's private codes, combined as the fills take them."""
@@ -221,6 +318,25 @@ class Part:
             axis = place - len(branch)
             private = np.moveaxis(self.asked[own].push(np.moveaxis(private, axis, -1)), -1, axis)
         return private.reshape(*private.shape[: -len(branch)], -1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShownPart(Part):
+    """Some attributes of a part, all of them shown; fills are those of the whole part."""
+
+    whole: Part
+    places: Places
+
+    def filling(self, branch: Places, other: int) -> Channel:
+        return self.whole.filling(tuple(self.places[own] for own in branch), self.places[other])
+
+
+def _passing(ranks: Integers, taken: Integers) -> Integers:
+    """The places with these ranks among those that are not taken; the taken ones of each person are in order."""
+    places = ranks.copy()
+    for own in taken:
+        places += places >= own
+    return places
 
 
 def independent(marginals: Sequence[Distribution]) -> Joint:

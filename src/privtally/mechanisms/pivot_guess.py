@@ -1,17 +1,18 @@
 """How often somebody who sees a sub-report names the attributes that were asked: exactly, or a bound.
 
-The observer knows the plan and the marginals of every answer, and takes a person's answers to be independent. Given the
-branch b a sub-report y has the probability
+The observer knows the plan and the marginals of every answer, and takes a person's answers to be independent. Given
+what a sub-report y shows, and the branch b, it has the probability
 
-    h_b(y) = Π asked π_s(y_s) · Π filled F_b→j(y_j | y_b),
+    h_b(y) = Π asked π_s(y_s) · Π decoys F_b→j(y_j | y_b),
 
 π_s being the distribution of the private codes of s. The best guess names the branch with the largest one, and is right
-(1/branches) Σ_y max_b h_b(y) of the time.
+(1/branches) Σ_y max_b h_b(y) of the time, branches being those of the shown attributes: with even fills, and answers
+that are equally likely, exactly 1/branches for randomized response.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from math import prod
 
 import numpy as np
@@ -22,6 +23,8 @@ from privtally.mechanisms.part import Part
 
 MAX_CELLS = 1 << 20
 """The most numbers that are looked at: sub-reports times branches, or the cells of the tables that a bound needs."""
+MAX_SETS = 2_000
+"""The most shown sets that are looked at, sets of attributes that look alike counting once."""
 ROUNDED_UP = 1 + 2**-40
 """Guesses are sums of up to `MAX_CELLS` products of floats; with this factor no exact one is too small."""
 
@@ -40,9 +43,50 @@ class PivotGuess:
 
 def pivot_guess(part: Part, marginals: Sequence[Floats]) -> PivotGuess:
     """The guess of an observer who knows these marginals of the part's attributes."""
-    if part.fill is None or part.silent:
+    if part.fill is None:
         return PivotGuess(1.0)
     private = [channel.push(np.asarray(own, dtype=float)) for channel, own in zip(part.asked, marginals, strict=True)]
+    sets = list(islice(part.alike_sets(_kinds(part, private)), MAX_SETS + 1))
+    if len(sets) > MAX_SETS:
+        return PivotGuess(distance_bound(part, private), exact=False)
+    total, exact = 0.0, True
+    for number, places in sets:
+        found = _of_shown(part.showing(places) if part.silent else part, [private[own] for own in places])
+        total, exact = total + number * found.value, exact and found.exact
+    return PivotGuess(min(total / sum(number for number, _ in sets) * ROUNDED_UP, 1.0), exact)
+
+
+def _kinds(part: Part, private: Sequence[Floats]) -> list[Hashable]:
+    """Attributes of one kind look alike to the observer, where fills depend on nothing."""
+    assert part.fill is not None
+    if part.fill.conditional:
+        return list(range(len(private)))
+    rows = [_row(part, own) for own in range(len(private))]
+    return [(codes.tobytes(), row.tobytes()) for codes, row in zip(private, rows, strict=True)]
+
+
+def _row(part: Part, own: int) -> Floats:
+    """The law of a decoy whose fill depends on nothing."""
+    branch = next(branch for branch in part.branches if own not in branch)
+    return part.filling(branch, own).push(np.ones(1))
+
+
+def distance_bound(part: Part, private: Sequence[Floats]) -> float:
+    """A bound where there are too many shown sets to look at: 1/c + the mean distance of a private code from a fill.
+
+    With fills r_j that depend on nothing, one pivot and c shown attributes, Σ_y max_s h_s = E_r max_s π_s/r_s is at
+    most 1 + Σ_s E_r (π_s/r_s − 1)⁺, and E_r (π_s/r_s − 1)⁺ is the distance in total variation of π_s from r_s.
+    """
+    assert part.fill is not None
+    if part.fill.conditional or part.pivots > 1:
+        return 1.0
+    distances = [np.maximum(codes - _row(part, own), 0).sum() for own, codes in enumerate(private)]
+    return min(1 / part.shown + float(np.mean(distances)), 1.0)
+
+
+def _of_shown(part: Part, private: Sequence[Floats]) -> PivotGuess:
+    """The guess where every attribute is shown."""
+    assert part.fill is not None
     exact = True
     if part.pivots == 1 and not part.fill.conditional:
         value = _independent(part, private)
@@ -52,7 +96,7 @@ def pivot_guess(part: Part, marginals: Sequence[Floats]) -> PivotGuess:
         value, exact = _unconditional_bound(part, private), False
     else:
         value, exact = second_moment_bound(part, private), False
-    return PivotGuess(min(value * ROUNDED_UP, 1.0), exact)
+    return PivotGuess(value, exact)
 
 
 def _independent(part: Part, private: Sequence[Floats]) -> float:
@@ -63,8 +107,7 @@ def _independent(part: Part, private: Sequence[Floats]) -> float:
     """
     values, places, chances, certain = [], [], [], 0.0
     for own, codes in enumerate(private):
-        branch = next(branch for branch in part.branches if own not in branch)
-        row = part.filling(branch, own).push(np.ones(1))
+        row = _row(part, own)
         filled = row > 0
         certain += float(codes[~filled].sum())
         values.append(codes[filled] / row[filled])
@@ -161,7 +204,7 @@ def _unconditional_bound(part: Part, private: Sequence[Floats]) -> float:
     sums, squares = np.zeros((pivots + 1, pivots + 1)), np.zeros(pivots + 1)
     sums[0, 0] = squares[0] = 1.0
     for own, codes in enumerate(private):
-        row = part.filling(next(branch for branch in part.branches if own not in branch), own).push(np.ones(1))
+        row = _row(part, own)
         reported = share * codes + (1 - share) * row
         held = reported > 0
         none, one, both = (

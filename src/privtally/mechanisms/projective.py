@@ -180,14 +180,14 @@ def best_geometry(epsilon: float, size: int) -> Geometry | None:
             dimension += 1
         if order**dimension <= MOST_VECTORS:
             geometry = Geometry(order, dimension)
-            found.append((_variance(power, geometry.points, geometry.plane, geometry.meet, size), geometry))
+            found.append((even_variance(power, geometry.points, geometry.plane, geometry.meet, size), geometry))
     least = min((variance for variance, _ in found), default=float("inf"))
-    if not least < _variance(power, size, 1, 0, size):
+    if not least < even_variance(power, size, 1, 0, size):
         return None
     return min((geometry for variance, geometry in found if variance <= CLOSE * least), key=lambda one: one.points)
 
 
-def _variance(power: float, codes: int, inside: int, meet: int, size: int) -> float:
+def even_variance(power: float, codes: int, inside: int, meet: int, size: int) -> float:
     """The variance of one frequency from one report at uniform answers, e^ε being `power`."""
     total = inside * power + codes - inside
     own = inside * power / total

@@ -14,7 +14,7 @@ METHOD_MARKERS: Mapping[str, Mapping[str, Any]] = {
     "paper+simplex": {"marker": "o", "color": VERMILION},
     "unbiased": {"marker": "s", "markerfacecolor": "white", "color": BLUE},
     "unbiased+simplex": {"marker": "s", "color": BLUE},
-    "pooled": {"marker": "D", "color": BLACK},
+    "likelihood": {"marker": "D", "color": BLACK},
 }
 NAME_WIDTH, PANEL_WIDTH, METHOD_HEIGHT = 1.6, 2.8, 0.13
 """The inches of a mechanism's name, of a panel beside the names, and of a method in it."""

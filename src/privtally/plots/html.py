@@ -24,7 +24,7 @@ def table(estimate: Estimate) -> str:
     attributes = estimate.attributes
     scale = max(max(bound) for own in attributes.values() for bound in _bounds(own))
     optional = any(own.answered is not msgspec.UNSET for own in attributes.values())
-    what = "± s.e., without the bias" if estimate.biased else "95 % interval"
+    what = "± s.e., without the bias" if not estimate.has_intervals else "95 % interval"
     heads = ["", "", "share of people", what, *["of those who answered"] * optional]
     rows, shown = [_row("th", heads)], 0
     for name, own in attributes.items():

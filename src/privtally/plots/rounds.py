@@ -51,7 +51,7 @@ def draw_rounds(estimate: Estimate, *, top: int = MOST_LINES) -> "Figure":
             own = [each.attributes[name] for each in estimate.rounds]
             _draw_attribute(panel, name, numbers, own, orders[name], legends[name])
         left_out = "" if len(drawn) == len(names) else f"; the first {len(drawn)} of {len(names)} questions"
-        bands = "bands are ± s.e., without the bias" if estimate.biased else "bands are 95 % intervals"
+        bands = "bands are ± s.e., without the bias" if not estimate.has_intervals else "bands are 95 % intervals"
         how = f"{estimate.provenance.mechanism}, method {estimate.method}; {bands}"
         title = f"{len(numbers)} rounds, {how}{left_out}"
         figure.suptitle(wrapped(title, WIDTH - 0.3, size=11), fontsize=11)

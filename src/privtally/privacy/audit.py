@@ -6,13 +6,11 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan
 from privtally.errors import PlanError
 from privtally.mechanisms.pivot_guess import pivot_guess
-from privtally.names import Observer
 from privtally.privacy.certificate import certify
 from privtally.privacy.leakage import Leakage, Marginals, leakage, uniform
 from privtally.privacy.poisoning import poison
@@ -26,8 +24,8 @@ COLLUDERS = 0.01
 def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
     """What one report to a plan gives away: its exact loss, and what an observer can guess from it.
 
-    The observer knows how frequent every answer is: by `frequencies` if they are given, else by what the plan says that
-    its observer knows, else uniformly.
+    The observer knows how frequent every answer is by `frequencies`; if they are not given, nothing: every answer is as
+    likely.
     """
     certificate = certify(plan)
     marginals = _marginals(plan, frequencies)
@@ -43,7 +41,8 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> dict[str, Any]:
         **{name: certificate[name] for name in ("realised", "exact", "by_differing_attributes")},
         "pivot_guess": guess,
         "pivot_guess_exact": exact,
-        "observer": _observer(plan, frequencies),
+        "observer": "knows-nothing" if frequencies is None else "knows-totals",
+        "pivot_guess_knowing_nothing": guess if frequencies is None else _knowing_nothing(plan),
         "pivot_guess_without_report": None if found.blind_pivot_guess is None else float(found.blind_pivot_guess),
         "value_guesses": found.values
         and {
@@ -88,16 +87,14 @@ def _pivot_guess(plan: Plan, marginals: Marginals, found: Leakage) -> tuple[floa
     return value if exact or value < 1 else None, exact
 
 
-def _observer(plan: Plan, frequencies: Frequencies | None) -> Observer:
-    """What the observer knows: the totals, if they are given or the plan states them."""
-    stated = plan.learned is not None and plan.learned.observer is not msgspec.UNSET
-    return "knows-totals" if stated or frequencies is not None else "knows-nothing"
+def _knowing_nothing(plan: Plan) -> float | None:
+    """The guess of somebody to whom all answers are as likely."""
+    marginals = uniform(plan.schema.sizes)
+    return _pivot_guess(plan, marginals, leakage(plan.sampler, marginals))[0]
 
 
 def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[list[Fraction]]:
     if frequencies is None:
-        if plan.learned is not None and plan.learned.observer is not msgspec.UNSET:
-            return [list(map(Fraction, row)) for row in plan.learned.observer.totals]
         return uniform(plan.schema.sizes)
     marginals = []
     for attribute in plan.schema.attributes:

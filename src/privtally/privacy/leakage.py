@@ -5,11 +5,11 @@ rates are exact Bayes rates, in rational arithmetic; bits are floats. Parts are 
 looked at by itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import comb, prod
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from privtally.mechanisms.channel import Asked
 Marginals = Sequence[Sequence[Fraction]]
 
 MAX_REPORTS = 20_000
-"""Sub-reports of a part with fills that hide the pivot are enumerated up to this number."""
+"""Sub-reports of a part with decoys are enumerated up to this number."""
 MAX_BITS_CELLS = 1 << 22
 
 
@@ -58,15 +58,13 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     bits: float | None = 0.0
     named, values = [], []
     for part in mechanism.parts:
-        own = [marginals[attribute] for attribute in part.attributes]
-        hidden = part.fill is not None and not part.silent
-        large = any(channel.inside > 1 and channel.inputs * channel.outputs > MAX_BITS_CELLS for channel in part.asked)
-        if large or (hidden and prod(part.answers) > MAX_REPORTS):
+        found = _of_part(part, [marginals[attribute] for attribute in part.attributes])
+        if found is None:
             return Leakage(None, blind, None, None)
-        pivot_guess, guesses, found = (_hidden_part if hidden else _open_part)(part, own)
+        pivot_guess, guesses, own_bits = found
         named += [pivot_guess] if part in choosing else []
         values.append(guesses)
-        bits = None if bits is None or found is None else bits + found
+        bits = None if bits is None or own_bits is None else bits + own_bits
     in_order = tuple(values[number][place] for number, place in mechanism.places)
     return Leakage(max(named, default=None), blind, in_order, bits)
 
@@ -75,17 +73,47 @@ _OfPart = tuple[Fraction, list[Guess], float | None]
 """The chance of naming a part's pivots, the guesses of its values, and the bits."""
 
 
-def _open_part(part: Part, marginals: Marginals) -> _OfPart:
-    """A part whose reports say which attributes were asked: each is asked with the same probability."""
-    asked = Fraction(part.pivots, len(part.attributes))
-    values, bits = [], 0.0
+def _of_part(part: Part, marginals: Marginals) -> _OfPart | None:
+    """What the reports to a part say, over all that they may show; None where that is too much to enumerate."""
+    large = any(channel.inside > 1 and channel.inputs * channel.outputs > MAX_BITS_CELLS for channel in part.asked)
+    if large or (part.decoys and part.distinct > MAX_REPORTS):
+        return None
+    alike = part.fill is None or not part.fill.conditional
+    rows = getattr(part.fill, "rows", None)
+    kinds: list[Hashable] = [
+        (channel, tuple(marginal), rows and rows[own]) if alike else own
+        for own, (channel, marginal) in enumerate(zip(part.asked, marginals, strict=True))
+    ]
+    before = [max(marginal) for marginal in marginals]
+    # What a report that shows an attribute says about it, added up over the sets of its kind.
+    after: dict[Hashable, Fraction] = dict.fromkeys(kinds, Fraction(0))
+    times: dict[Hashable, Fraction] = dict.fromkeys(kinds, Fraction(0))
+    named, bits, sets = Fraction(0), 0.0, comb(len(part.attributes), part.shown)
+    for number, places in part.alike_sets(kinds):
+        own_marginals = [marginals[own] for own in places]
+        found = (_hidden_part if part.decoys else _open_part)(part.showing(places), own_marginals)
+        named += number * found[0]
+        bits = bits + number * found[2] if found[2] is not None else float("nan")
+        for own, guess in zip(places, found[1], strict=True):
+            share = Fraction(number, sets * kinds.count(kinds[own]))
+            after[kinds[own]] += share * guess
+            times[kinds[own]] += share
+    values = [Guess(known, after[kind] + (1 - times[kind]) * known) for known, kind in zip(before, kinds, strict=True)]
+    return named / sets, values, None if np.isnan(bits) else bits / sets
+
+
+_OfShown = tuple[Fraction, list[Fraction], float | None]
+"""The same where every attribute is shown, with the guesses that a report allows alone."""
+
+
+def _open_part(part: Part, marginals: Marginals) -> _OfShown:
+    """A part that asks every attribute."""
+    bits = 0.0
     for channel, marginal in zip(part.asked, marginals, strict=True):
-        before = max(marginal)
-        values.append(Guess(before, asked * _best_guess(channel, marginal) + (1 - asked) * before))
         # Every input's outputs have the same entropy.
         noise = _entropy(channel.push(np.eye(1, channel.inputs)[0]))
-        bits += float(asked) * (_entropy(channel.push(np.array(marginal, dtype=float))) - noise)
-    return Fraction(1), values, bits
+        bits += _entropy(channel.push(np.array(marginal, dtype=float))) - noise
+    return Fraction(1), list(map(_best_guess, part.asked, marginals)), bits
 
 
 def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
@@ -98,8 +126,8 @@ def _best_guess(channel: Asked, marginal: Sequence[Fraction]) -> Fraction:
     return total / channel.total
 
 
-def _hidden_part(part: Part, marginals: Marginals) -> _OfPart:
-    """A part whose fills hide the pivots, sub-report by sub-report."""
+def _hidden_part(part: Part, marginals: Marginals) -> _OfShown:
+    """A part whose decoys hide the pivots, sub-report by sub-report."""
     named, right = Fraction(0), [Fraction(0)] * len(part.attributes)
     private = [channel.push(np.array(own, dtype=object)) for channel, own in zip(part.asked, marginals, strict=True)]
     largest = [max(marginal) for marginal in marginals]
@@ -118,8 +146,7 @@ def _hidden_part(part: Part, marginals: Marginals) -> _OfPart:
             inside = max((marginals[own][x] for x in channel.holders(code)), default=Fraction(0))
             right[own] += max(inside * (odds * channel.same + others), largest[own] * (odds * channel.other + others))
     branches = len(part.branches)
-    values = [Guess(before, after / branches) for before, after in zip(largest, right, strict=True)]
-    return named / branches, values, _hidden_bits(part, marginals)
+    return named / branches, [after / branches for after in right], _hidden_bits(part, marginals)
 
 
 def _hidden_bits(part: Part, marginals: Marginals) -> float | None:

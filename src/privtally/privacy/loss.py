@@ -10,11 +10,11 @@ the other. One pass over sub-reports and those choices finds it; no pair of reco
 so that the largest ratios of parts multiply.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import comb, prod
 from operator import itemgetter
 
 from privtally.mechanisms import Mechanism, Part
@@ -22,7 +22,7 @@ from privtally.mechanisms.channel import Asked, largest_and_smallest
 
 MAX_STATES = 1_000_000
 """Parts are enumerated while the sub-reports to try, times the ways in which two records can agree with one (five for
-each attribute that can be its pivot), are no more than this, which is what the verifier can try one by one."""
+each attribute that it shows), are no more than this, which is what the verifier can try one by one."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ def worst(found: Sequence[Loss]) -> Loss:
 
 def states(part: Part) -> int:
     """How many ways there are to try a part's sub-reports against two records."""
-    if part.silent:
-        return len(part.branches) * int(5**part.pivots)
-    return (1 if _blind(part) else prod(part.answers)) * int(5 ** len(part.attributes))
+    return (comb(len(part.attributes), part.shown) if _blind(part) else part.distinct) * int(5**part.shown)
 
 
 def _blind(part: Part) -> bool:
@@ -99,10 +97,33 @@ def _whole(mechanism: Mechanism, differing: int, ratio: Fraction, shares: dict[i
 def _losses_of(part: Part) -> list[Loss]:
     """The largest ratio of a part between records that differ in 0, 1, 2, … of its attributes."""
     best: dict[int, Loss] = {}
+    attributes = len(part.attributes)
+    kinds: list[Hashable] = [*part.asked] if _blind(part) else [*range(attributes)]
+    for _, places in part.alike_sets(kinds):
+        for loss in _losses_of_shown(part.showing(places)):
+            # Attributes that are not shown have no effect, so that they may differ as well.
+            others = [own for own in range(attributes) if own not in places]
+            for more in range(len(others) + 1):
+                known = best.get(loss.differing + more)
+                if known is None or loss.ratio > known.ratio:
+                    record, other, report = [0] * attributes, [0] * attributes, list(part.answers)
+                    for own, *codes in zip(places, loss.record, loss.other_record, loss.report, strict=True):
+                        record[own], other[own], report[own] = codes
+                    for own in others[:more]:
+                        other[own] = 1
+                    best[loss.differing + more] = Loss(
+                        loss.differing + more, loss.ratio, tuple(record), tuple(other), tuple(report)
+                    )
+    return [best[differing] for differing in sorted(best)]
+
+
+def _losses_of_shown(part: Part) -> list[Loss]:
+    """The same for a part all of whose attributes are shown."""
+    best: dict[int, Loss] = {}
     # For each attribute whether both records have its most (0) or least (1) probable code, or one record each. With one
     # pivot an attribute that is the same in both only weakens the ratio, the less the less probable it is.
     ways = ((1, 1), (0, 1)) if part.pivots == 1 else ((0, 0), (1, 1), (0, 1))
-    for report in part.reports([_kinds(channel) for channel in part.asked] if _blind(part) else None):
+    for report in product(*map(_kinds, part.asked)) if _blind(part) else part.reports():
         rest = {branch: chance for branch in part.branches if (chance := part.rest_probability(branch, report))}
         relevant = sorted({own for branch in rest for own in branch})
         free = [own for own in range(len(part.attributes)) if own not in relevant]

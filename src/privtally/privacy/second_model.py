@@ -59,9 +59,12 @@ class _Mixture:
         self.size, self.sizes, self.pivots = len(sizes), sizes, part["pivots"]
         require(type(self.pivots) is int and 1 <= self.pivots <= self.size, "a part asks an impossible number")
         require(len(part["channels"]) == self.size, "a part must state a channel for each attribute")
+        self.decoys = part.get("decoys", 0)
+        fit = type(self.decoys) is int and 0 <= self.decoys <= self.size - self.pivots
+        require(fit, "a part shows an impossible number of decoys")
         self.fill: dict[str, Any] = part.get("fill", {"kind": "none"})
         self.kind: str = self.fill["kind"]
-        require((self.kind == "none") == (self.pivots == self.size), "a fill must be there if and only if needed")
+        require((self.kind == "none") == (self.decoys == 0), "a fill must be there if and only if there are decoys")
         budget /= self.pivots
         self.channels = [Response(own, size, budget) for own, size in zip(part["channels"], sizes, strict=True)]
         self.outputs = [channel.outputs for channel in self.channels]
@@ -75,40 +78,72 @@ class _Mixture:
         return prod(self.ratios[: self.pivots], start=Fraction(1))
 
     def states(self) -> int:
-        """How many ways there are to try."""
-        if self.kind == "silent":
-            return len(self.branches) * int(5**self.pivots)
-        return int((1 if self.kind in ("none", "uniform") else prod(self.outputs)) * 5**self.size)
+        """How many ways there are to try: what is shown, with which codes, and how two records agree with it."""
+        shown = self.pivots + self.decoys
+        if self.kind in ("none", "uniform"):
+            return int(comb(self.size, shown) * 5**shown)
+        by_number = [1] + [0] * shown
+        for size in self.outputs:
+            for number in range(shown, 0, -1):
+                by_number[number] += by_number[number - 1] * size
+        return int(by_number[shown] * 5**shown)
 
     def likelihood(self, codes: Sequence[tuple[int, int]]) -> Fraction:
         """The probability of a sub-report given a record, both as the codes (record, report) of each attribute."""
-        silent = self.kind == "silent"
         own = list(zip(codes, self.channels, strict=True))
-        fit = (0 <= x < channel.inputs and 0 <= y < channel.outputs + silent for (x, y), channel in own)
+        fit = (0 <= x < channel.inputs and 0 <= y <= channel.outputs for (x, y), channel in own)
         require(all(fit), "a code is out of range")
-        agree = [y < channel.outputs and channel.holds(x, y) for (x, y), channel in own]
-        return self._mix(agree, [y for _, y in codes])
+        shown = [place for place, ((_, y), channel) in enumerate(own) if y < channel.outputs]
+        require(len(shown) == self.pivots + self.decoys, "a report shows another number of attributes than it must")
+        agree = [place in shown and self.channels[place].holds(*codes[place]) for place in range(self.size)]
+        return self._mix(shown, agree, [y for _, y in codes]) / comb(self.size, len(shown))
 
     def worst_ratios(self) -> list[Fraction]:
-        """The largest ratio for 0, 1, … differing attributes."""
-        if self.kind == "silent":  # only the asked attributes count, whatever else differs
-            return [prod(self.ratios[: min(many, self.pivots)], start=Fraction(1)) for many in range(self.size + 1)]
+        """The largest ratio for 0, 1, … differing attributes, over all that a report may show."""
+        shown = self.pivots + self.decoys
         worst = [Fraction(1)] + [Fraction(0)] * self.size
+        tried = set()
+        for places in combinations(range(self.size), shown):
+            alike = tuple(
+                sorted((c.inputs, c.order, c.dimension, c.same) for c in map(self.channels.__getitem__, places))
+            )
+            if self.kind in ("none", "uniform") and alike in tried:
+                continue
+            tried.add(alike)
+            for number, ratio in enumerate(self._worst_of(places)):
+                for more in range(self.size - shown + 1):  # what is not shown may differ as well
+                    worst[number + more] = max(worst[number + more], ratio)
+        return worst
+
+    def _worst_of(self, places: tuple[int, ...]) -> list[Fraction]:
+        """The same over the reports that show these attributes."""
+        worst = [Fraction(1)] + [Fraction(0)] * len(places)
         alike = self.kind in ("none", "uniform")  # one sub-report stands for all
-        for report in product(*(range(1 if alike else size) for size in self.outputs)):
-            chances = {agree: self._mix(agree, report) for agree in product((False, True), repeat=self.size)}
-            for differing, one, two in self._ways(None if alike else report):
+        for codes in product(*(range(1 if alike else self.outputs[place]) for place in places)):
+            report = list(self.outputs)
+            for place, code in zip(places, codes, strict=True):
+                report[place] = code
+            chances = {}
+            for agreeing in product((False, True), repeat=len(places)):
+                agree = [False] * self.size
+                for place, agrees in zip(places, agreeing, strict=True):
+                    agree[place] = agrees
+                chances[agreeing] = self._mix(places, agree, report)
+            for differing, one, two in self._ways(places, None if alike else report):
                 if chances[one] > 0:
                     worst[differing] = max(worst[differing], chances[one] / chances[two])
         return worst
 
-    def _ways(self, report: Sequence[int] | None) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
+    def _ways(
+        self, places: Sequence[int], report: Sequence[int] | None
+    ) -> Iterator[tuple[int, tuple[bool, ...], tuple[bool, ...]]]:
         """How two records can agree with a sub-report: for each attribute the same, or different in some way.
 
         Without a report it is one whose codes belong to one label each.
         """
         options = []
-        for place, channel in enumerate(self.channels):
+        for place in places:
+            channel = self.channels[place]
             labels = range(channel.inputs)
             holding = 1 if report is None else sum(channel.holds(label, report[place]) for label in labels)
             count = {True: holding, False: channel.inputs - holding}
@@ -119,24 +154,21 @@ class _Mixture:
             differing, one, two = zip(*choice, strict=True)
             yield sum(differing), one, two
 
-    def _mix(self, agree: Sequence[bool], report: Sequence[int]) -> Fraction:
+    def _mix(self, shown: Sequence[int], agree: Sequence[bool], report: Sequence[int]) -> Fraction:
+        """The probability of a sub-report given what it shows: each choice of pivots among that is as likely."""
         own = [
             Fraction(channel.same if agrees else channel.other, channel.total)
             for agrees, channel in zip(agree, self.channels, strict=True)
         ]
         total = Fraction(0)
-        for branch in self.branches:
-            if any(report[place] == self.outputs[place] for place in branch):
-                continue  # a silent attribute was not asked
+        for branch in combinations(shown, self.pivots):
             chance = prod((own[place] for place in branch), start=Fraction(1))
-            others = (place for place in range(self.size) if place not in branch)
-            total += prod((self._filled(branch, other, report) for other in others), start=chance)
-        return total / len(self.branches)
+            decoys = (place for place in shown if place not in branch)
+            total += prod((self._filled(branch, decoy, report) for decoy in decoys), start=chance)
+        return total / comb(len(shown), self.pivots)
 
     def _filled(self, branch: tuple[int, ...], other: int, report: Sequence[int]) -> Fraction:
         code, size, channel = report[other], self.outputs[other], self.channels[other]
-        if self.kind == "silent":
-            return Fraction(int(code == size))
         if self.kind == "uniform":
             return Fraction(1, size)
         if self.kind == "row":
@@ -206,7 +238,7 @@ class _Mixture:
                 require(len(table) == prod(self.sizes[place] for place in branch), "a table lacks a row")
                 rows += [(row, self.sizes[other]) for row in table]
         else:
-            require(self.kind in ("none", "uniform", "silent"), "the fill is unknown")
+            require(self.kind in ("none", "uniform"), "the fill is unknown")
         for row, length in rows:
             require(len(row) == length, "a row of probabilities has the wrong length")
             exact = [Fraction(value) for value in row]

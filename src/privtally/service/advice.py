@@ -1,24 +1,23 @@
 """Which campaign to run, as whoever starts the service recommends it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any, Protocol
 
-from privtally.names import MechanismName
+from privtally.names import HideAmong
 from privtally.schema import Schema
 
 
-@dataclass(frozen=True)
-class Advice:
-    """The campaign that is recommended, and what to expect of it."""
+class Advice(Protocol):
+    """What is recommended: a campaign, and half the width of a 95 % interval to expect, in percentage points."""
 
-    mechanism: MechanismName
-    groups: tuple[tuple[str, ...], ...] | None
-    pivots: int
-    phase1_share: float | None
-    """The share of the people in the first phase, if there are two."""
-    points: float
-    """Half the width of a 95 % interval, in percentage points."""
+    @property
+    def design(self) -> Any:
+        """Its mechanism, groups, pivots and decoys; its `options` are the arguments of `design`."""
+
+    @property
+    def points(self) -> float: ...
 
 
-Advise = Callable[[Schema, float, int, float], Advice]
-"""The advice for questions, a budget, a number of people, and how often an observer may name the pivot of a report."""
+class Advise(Protocol):
+    """Gives advice for questions, a budget, a number of people, and how many questions to hide the one used among."""
+
+    def __call__(self, schema: Schema, epsilon: float, people: int, *, hide_among: HideAmong) -> Advice: ...

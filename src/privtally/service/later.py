@@ -7,7 +7,6 @@ from privtally.collector.learn import check_later_pivots, check_learns, learn
 from privtally.documents.groups import group_places
 from privtally.documents.plan import Plan
 from privtally.errors import RequestError
-from privtally.mechanisms import NAMED
 from privtally.names import MechanismChoice, with_effect
 from privtally.schema import Schema
 from privtally.store.options import Options
@@ -17,12 +16,12 @@ from privtally.store.surveys import Survey
 def check_later(
     options: Options, schema: Schema, mechanism: MechanismChoice, groups: Sequence[Sequence[str]] | None
 ) -> None:
-    """Refuse an observer, groups or pivots of later phases that the campaign, with these first groups, cannot have."""
+    """Refuse groups or pivots of later phases that the campaign, with these first groups, cannot have."""
     usual = Options()
-    if (options.observer, options.groups, options.pivots) == (usual.observer, usual.groups, usual.pivots):
+    if (options.groups, options.pivots) == (usual.groups, usual.pivots):
         return
     if mechanism == "auto":
-        raise RequestError("mechanism auto chooses 'observer', 'groups' and 'pivots' of the options; leave them out")
+        raise RequestError("mechanism auto chooses 'groups' and 'pivots' of the options; leave them out")
     check_learns(mechanism)
     check_later_pivots(mechanism, options.pivots)
     if options.groups == "auto":
@@ -30,10 +29,6 @@ def check_later(
             raise RequestError("groups are chosen (auto) for one pivot; name the groups, or leave 'pivots' out")
         return
     places = group_places(schema, options.groups or groups or [schema.names])
-    kind = NAMED[mechanism].learned
-    assert kind is not None
-    for group in places:
-        kind.check_labels(schema, group)
     if options.pivots > (most := max(map(len, places))):
         raise RequestError(
             f"{options.pivots} questions a report (pivots) need a group of as many questions, the largest has {most}"
@@ -48,11 +43,5 @@ def to_learn_from(phases: Sequence[Phase]) -> list[Phase]:
 def learned(survey: Survey, phases: Sequence[Phase]) -> Plan:
     """The plan of a survey's next phase, as its options want it."""
     own = survey.options
-    wanted = {"rule": own.rule, "max_pivot_guess": own.max_pivot_guess, "observer": own.observer}
-    return learn(
-        phases,
-        people=own.people,
-        groups=own.groups,
-        pivots=own.pivots,
-        **with_effect(phases[-1][0].mechanism, own.rule, wanted),
-    )
+    wanted = with_effect(phases[-1][0].mechanism, {"rule": own.rule})
+    return learn(phases, people=own.people, groups=own.groups, pivots=own.pivots, **wanted)

@@ -9,14 +9,13 @@ from typing import TypeVar
 import msgspec
 
 from privtally.collector.estimate import Phase
-from privtally.documents.campaign import phase1_people
 from privtally.documents.campaign import refresh as refreshed
 from privtally.documents.counts import Counts
 from privtally.documents.learned import check_people
 from privtally.documents.plan import Plan, design
 from privtally.errors import CampaignError, RequestError, UnavailableError
 from privtally.exact import wire
-from privtally.names import MAX_PIVOT_GUESS, MechanismChoice
+from privtally.names import HIDE_AMONG, HideAmong, MechanismChoice
 from privtally.schema import Schema
 from privtally.service.advice import Advise
 from privtally.service.later import check_later, learned, to_learn_from
@@ -45,6 +44,9 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: int = 1
     groups: tuple[tuple[str, ...], ...] | None = None
     pivots: int = 1
+    decoys: int | None = None
+    hide_among: HideAmong = HIDE_AMONG
+    """Among how many questions mechanism auto hides the one that is used."""
     options: Options = msgspec.field(default_factory=Options)
 
     def __post_init__(self) -> None:
@@ -53,10 +55,14 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.mechanism != "auto":
             if self.people is not None:
                 raise RequestError("'people' goes with mechanism auto; say in 'options' how many the next phase asks")
+            if self.hide_among != HIDE_AMONG:
+                raise RequestError("'hide_among' goes with mechanism auto; say with 'decoys' what a report shows")
         elif self.people is None:
             raise RequestError("mechanism auto needs 'people', how many will be asked in all")
-        elif self.groups is not None or self.pivots != 1 or self.options.people is not None:
-            raise RequestError("mechanism auto chooses 'groups', 'pivots' and 'people' of the options; leave them out")
+        elif (self.groups, self.pivots, self.decoys, self.options.people) != (None, 1, None, None):
+            raise RequestError(
+                "mechanism auto chooses 'groups', 'pivots', 'decoys' and 'people' of the options; leave them out"
+            )
         else:
             check_people(self.people)
         check_later(self.options, self.schema, self.mechanism, self.groups)
@@ -70,28 +76,35 @@ async def create(store: Store, new: NewCampaign, advise: Advise | None = None) -
 
 
 def _advised(new: NewCampaign, advise: Advise | None) -> NewCampaign:
-    """The campaign with a mechanism, its options for as many people as there will be."""
+    """The campaign with a mechanism."""
     if new.people is None:
         return new
     if advise is None:
         raise RequestError("this service has no advice to choose a mechanism by; name one")
-    guess = new.options.max_pivot_guess or MAX_PIVOT_GUESS
-    options = msgspec.structs.replace(new.options, people=new.people)
     try:
-        found = advise(new.schema, new.epsilon, new.people, guess)
-        if found.phase1_share is not None:
-            later, share = new.people - phase1_people(new.people, found.phase1_share), found.phase1_share
-            options = msgspec.structs.replace(options, people=later, phase1_share=share)
+        found = advise(new.schema, new.epsilon, new.people, hide_among=new.hide_among)
     except CampaignError as fault:  # there is no campaign yet that could be in a wrong state
         raise RequestError(str(fault)) from None
     return msgspec.structs.replace(
-        new, mechanism=found.mechanism, people=None, groups=found.groups, pivots=found.pivots, options=options
+        new,
+        people=None,
+        hide_among=HIDE_AMONG,
+        options=msgspec.structs.replace(new.options, people=new.people),
+        **found.design.options,
     )
 
 
 def _first_plan(new: NewCampaign) -> Plan:
     assert new.mechanism != "auto"
-    return design(new.schema, new.epsilon, new.mechanism, answers=new.answers, groups=new.groups, pivots=new.pivots)
+    return design(
+        new.schema,
+        new.epsilon,
+        new.mechanism,
+        answers=new.answers,
+        groups=new.groups,
+        pivots=new.pivots,
+        decoys=new.decoys,
+    )
 
 
 async def find(store: Store, campaign: str) -> Survey:

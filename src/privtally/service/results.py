@@ -27,7 +27,7 @@ async def estimates(
     campaign: FromPath[str],
     request: Request[Any, Any, Any],
     collector: TheCollector,
-    method: FromQuery[Method] = "pooled",
+    method: FromQuery[Method] = "likelihood",
     *,
     by_round: FromQuery[bool] = False,
 ) -> Response[bytes]:
@@ -75,7 +75,7 @@ async def export(
     campaign: FromPath[str],
     collector: TheCollector,
     format: FromQuery[exports.Format] = "json",  # noqa: A002  # the name of the parameter
-    method: FromQuery[Method] = "pooled",
+    method: FromQuery[Method] = "likelihood",
     *,
     ids: FromQuery[bool] = False,
 ) -> Stream:

@@ -7,7 +7,7 @@ import msgspec
 from privtally.documents.learned import check_people, check_pivots
 from privtally.errors import CampaignError
 from privtally.exact import wire
-from privtally.names import Observer, Rule
+from privtally.names import Rule
 
 MOST_ABOUT = 1_000
 
@@ -17,14 +17,12 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
     rule: Rule = "robust"
     people: int | None = None
-    max_pivot_guess: float | None = None
     published: bool = False
     """Whether anybody may see the estimates."""
     tokens: bool = False
     """Whether a report needs a participation token."""
     phase1_share: float = 0.1
     """Where the campaign learns, the share of tokens that are for the first phase of a round."""
-    observer: Observer = "knows-nothing"
     groups: tuple[tuple[str, ...], ...] | Literal["auto"] | None = None
     """The groups of later phases by the names of their attributes, or chosen; the first plan's if none are given."""
     pivots: int = 1
@@ -35,8 +33,6 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     def __post_init__(self) -> None:
         if not 0 < self.phase1_share < 1:
             raise CampaignError("phase1_share must be between 0 and 1")
-        if self.max_pivot_guess is not None and not 0 < self.max_pivot_guess <= 1:
-            raise CampaignError("max_pivot_guess must be above 0 and at most 1")
         if self.people is not None:
             check_people(self.people)
         check_pivots(self.pivots)

@@ -100,8 +100,8 @@ class Packing:
             within.append(stated.fill_null(silence is not None))  # what null means here
         for part in mechanism.parts:
             if part.silent:
-                asked = [(~nw.col(self.columns[own]).is_null()).cast(nw.Int64) for own in part.attributes]
-                within.append(sum(asked[1:], start=asked[0]) == part.pivots)
+                shown = [(~nw.col(self.columns[own]).is_null()).cast(nw.Int64) for own in part.attributes]
+                within.append(sum(shown[1:], start=shown[0]) == part.shown)
         return reduce(and_, within)
 
     def _codes(self) -> list[nw.Expr]:

@@ -90,7 +90,7 @@ def test_copy_probabilities(rule: Rule) -> None:
 def test_priors() -> None:
     plan = design(schema_of(SIZES), 0.5, "rs-rfd")
     counts = some_counts(plan, 6)
-    for mine, theirs in zip(reported(counts), rows_of(learn([(plan, counts)], max_pivot_guess=1.0)), strict=True):
+    for mine, theirs in zip(reported(counts), rows_of(learn([(plan, counts)])), strict=True):
         assert normalised(debias(mine, scale(0.5 / 3))) == pytest.approx(theirs, abs=1e-9)
 
 

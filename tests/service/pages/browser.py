@@ -117,7 +117,7 @@ class Running:
 @contextmanager
 def running(folder: Path) -> Iterator[Running]:
     """The service over an empty store."""
-    from privtally.cli.live_advice import live_advice
+    from privtally.lab.advise import recommend
     from privtally.service.app import create_app
     from privtally.service.pages import Setup, add_pages
     from privtally.service.tokens import new_admin_token
@@ -125,8 +125,8 @@ def running(folder: Path) -> Iterator[Running]:
 
     store = asyncio.run(open_store(f"sqlite:///{folder}/store.db"))
     token = asyncio.run(new_admin_token(store))
-    app = create_app(store, live_advice)
-    add_pages(app, Setup(live_advice))
+    app = create_app(store, recommend)
+    add_pages(app, Setup(recommend))
     try:
         with listening(app) as url, httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
             yield Running(url, token, store, Site(client, token))

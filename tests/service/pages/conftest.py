@@ -19,7 +19,7 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
     pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
     from litestar.testing import TestClient
 
-    from privtally.cli.live_advice import live_advice
+    from privtally.lab.advise import recommend
     from privtally.service.app import create_app
     from privtally.service.pages import Setup, add_pages
     from privtally.service.tokens import new_admin_token
@@ -27,8 +27,8 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
 
     store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))
     token = asyncio.run(new_admin_token(store))
-    app = create_app(store, live_advice)
-    add_pages(app, Setup(live_advice))
+    app = create_app(store, recommend)
+    add_pages(app, Setup(recommend))
     with TestClient(app) as client:
         yield Visitor(client, token)
     asyncio.run(store.close())

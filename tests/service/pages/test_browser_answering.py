@@ -200,7 +200,7 @@ def test_merged_answers_are_chosen_as_they_are_and_sent_as_classes(service: Runn
 
 def test_an_aligned_later_phase_is_answered(service: Running) -> None:
     site = service.site
-    campaign = service.survey(schema=ALIGNED, options={"max_pivot_guess": 1.0})
+    campaign = service.survey(schema=ALIGNED)
     site.send(campaign, *reports_to(site.plan(campaign), 200))
     site.advance(campaign, campaign)
     with service.window() as person:

@@ -22,7 +22,7 @@ def answer(admin: Visitor, campaign: str, people: int, seed: int = 1) -> None:
 
 def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
     assert "/new?sample" in admin.open("/").text
-    campaign = admin.create_by_form()
+    campaign = admin.create_in_two_phases()
     assert "first" in admin.open(f"/c/{campaign}").text
     answer(admin, campaign, 300)
     assert f"/c/{campaign}/advance" in admin.open(f"/c/{campaign}").text
@@ -50,7 +50,7 @@ def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
 
 
 def test_a_part_that_has_not_changed_is_not_sent_again(admin: Visitor) -> None:
-    campaign = admin.create_by_form()
+    campaign = admin.create_in_two_phases()
     assert admin.open(f"/c/{campaign}/live?seen=first-0-0").status_code == 204
     answer(admin, campaign, 1)
     assert admin.open(f"/c/{campaign}/live?seen=first-0-0").status_code == 200
@@ -110,8 +110,8 @@ def test_numbers_and_skipped_questions_reach_the_plan(admin: Visitor) -> None:
 
 
 def test_both_phases_count_towards_the_number_that_was_typed(admin: Visitor) -> None:
-    campaign = admin.create_by_form(people="5000")
-    assert "250 more" in admin.open(f"/c/{campaign}").text
+    campaign = admin.create_in_two_phases(options={"people": 4_500})
+    assert "500 more" in admin.open(f"/c/{campaign}").text
     answer(admin, campaign, 40)
     admin.advance(campaign, campaign)
     answer(admin, campaign, 60, seed=2)
@@ -119,7 +119,7 @@ def test_both_phases_count_towards_the_number_that_was_typed(admin: Visitor) -> 
 
 
 def test_few_people_are_told_no_impossible_numbers(admin: Visitor) -> None:
-    campaign = admin.create_by_form()
+    campaign = admin.create_in_two_phases()
     answer(admin, campaign, 4)
     text = admin.open(f"/c/{campaign}/together").text
     assert ("<table" in text, "4 reports" in text) == (False, True)
@@ -129,7 +129,7 @@ def test_few_people_are_told_no_impossible_numbers(admin: Visitor) -> None:
 
 
 def test_one_is_not_many(admin: Visitor) -> None:
-    campaign = admin.create_by_form(published="on", answers="2")
+    campaign = admin.create_in_two_phases(answers=2, options={"published": True})
     answer(admin, campaign, 1)
     for path in ("/", f"/c/{campaign}", f"/s/{campaign}/totals", f"/c/{campaign}/close"):
         text = admin.open(path).text
@@ -161,15 +161,29 @@ def test_the_survey_page_has_the_command_of_the_program(admin: Visitor) -> None:
 
 def test_the_form_starts_what_the_page_recommends(admin: Visitor) -> None:
     fields: dict[str, str] = {}
-    for place in range(4):  # four questions with answers of their own are asked in two groups
+    for place in range(4):
         labels = "\n".join(f"{place}{code}" for code in range(3))
         fields |= {f"q{place}-name": f"q{place}", f"q{place}-kind": "labels", f"q{place}-labels": labels}
-    campaign = admin.create_by_form(**fields)
-    plan, found = admin.plan(campaign), recommend(admin.plan(campaign).schema, 2.0, 400).design
-    assert (len(plan.parts), found.phase1_share) == (2, None)
-    assert plan.parts == design(plan.schema, 2.0, **found.options).parts
-    assert "of 400" in admin.open(f"/c/{campaign}").text
-    assert f"{found.mechanism}</span>, 2" in admin.submit("/new/advice", **{**FORM, **fields}).text
+    for among, hide_among in ((None, 2), ("1", 1), ("2", 2), ("all", "all")):
+        chosen = fields if among is None else {**fields, "hide_among": among}
+        campaign = admin.create_by_form(**chosen)
+        plan = admin.plan(campaign)
+        found = recommend(plan.schema, 2.0, 400, hide_among=hide_among)  # type: ignore[arg-type]
+        assert plan.parts == design(plan.schema, 2.0, **found.design.options).parts
+        assert "of 400" in admin.open(f"/c/{campaign}").text
+        advice = admin.submit("/new/advice", **{**FORM, **chosen}).text
+        assert f"± {found.points:.0f}" in advice
+        assert ("if a report may say which question it answers" in advice) == (hide_among != 1)
+
+
+def test_the_form_offers_to_hide_the_question(admin: Visitor) -> None:
+    for language, words in (("en", ("2 questions", "say which", "all")), ("de", ("2 Fragen", "sagen, welche", "alle"))):
+        shown = admin.open("/new", **{"Accept-Language": language}).text
+        assert [f">{word}</option>" in shown for word in words] == 3 * [True]
+        assert 'value="2" selected' in shown
+    kept = admin.submit("/new", **{**FORM, "hide_among": "all", "do": "show"}).text
+    assert 'value="all" selected' in kept
+    assert admin.submit("/new", **{**FORM, "hide_among": "9"}).status_code == 400
 
 
 def test_totals_are_public_only_if_they_are_published(admin: Visitor) -> None:
@@ -190,21 +204,28 @@ def test_the_survey_page_speaks_the_language_of_the_browser(admin: Visitor, lang
 
 def test_a_mechanism_may_be_left_to_advice(admin: Visitor) -> None:
     made = admin.create(mechanism="auto", people=1_000, schema=schema_document((3, 3, 3)))
-    assert (made["mechanism"], made["options"]["people"]) == ("corr-rr", 950)
+    assert (made["mechanism"], made["options"]["people"]) == ("rs-fd", 1_000)
+    assert [part.decoys for part in admin.plan(made["id"]).parts] == [1]
+    said = admin.create(mechanism="auto", people=1_000, hide_among=1, schema=schema_document((3, 3, 3)))
+    assert said["mechanism"] == "smp"
     unclear: list[dict[str, Any]] = [
         {},
         {"people": 0},
         {"people": 10**15},
         {"people": 9, "pivots": 2},
+        {"people": 9, "decoys": 1},
+        {"people": 9, "hide_among": 0},
+        {"people": 9, "hide_among": "some"},
         {"people": 9, "options": {"people": 3}},
     ]
     for fields in unclear:
         assert admin.create(400, mechanism="auto", **fields) == "invalid-request", fields
     assert admin.create(400, people=9) == "invalid-request"
+    assert admin.create(400, hide_among="all") == "invalid-request"
 
 
 def test_aligned_questions_have_all_their_pages(admin: Visitor) -> None:
-    campaign = admin.create(schema=ALIGNED, options={"max_pivot_guess": 1.0})["id"]
+    campaign = admin.create(schema=ALIGNED)["id"]
     answer(admin, campaign, 300)
     pages = (f"/s/{campaign}", f"/c/{campaign}", f"/c/{campaign}/advance", f"/c/{campaign}/certificates")
     assert [admin.open(page).status_code for page in pages] == 4 * [200]
@@ -255,7 +276,7 @@ def test_nothing_of_a_deleted_survey_stays_in_memory(admin: Visitor) -> None:
     answer(admin, campaign, 50)
     assert admin.open(f"/c/{campaign}/export/csv").status_code == 200
     survey = asyncio.run(collector.survey(campaign))
-    assert collector.estimates.last(survey, "pooled") is not None
+    assert collector.estimates.last(survey, "likelihood") is not None
     admin.close(campaign)
     assert admin.submit(f"/c/{campaign}/delete", title=FORM["title"]).status_code == 303
-    assert collector.estimates.last(survey, "pooled") is None
+    assert collector.estimates.last(survey, "likelihood") is None

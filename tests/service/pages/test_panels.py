@@ -14,7 +14,7 @@ def found(shares: list[float], error: float, reports: int = 1_000) -> Found:
     own = AttributeEstimate.of(labels, np.array(shares), np.full(len(shares), error), intervals=True)
     phase = PhaseUsed(1, 1.0, reports, "0" * 64, "1" * 64)
     provenance = Provenance("0" * 64, "spl", (phase,), "test")
-    return panels_of(Estimate({"question": own}, "pooled", biased=False, notes=(), provenance=provenance))
+    return panels_of(Estimate({"question": own}, "likelihood", biased=False, notes=(), provenance=provenance))
 
 
 @pytest.mark.parametrize("error", [0.2, 0.02, 0.002, 0.0002])

@@ -14,6 +14,8 @@ from privtally.names import MECHANISMS, MechanismName
 from privtally.schema import Schema
 from privtally.service.pages.learned import likenesses
 from privtally.service.pages.promise import promise_of, true_shares
+from privtally.service.pages.survey import shown_words
+from privtally.service.pages.words import words_in
 from tests.service.site import reports_to
 from tests.support import EXTENDED_PLANS, EXTENSIONS
 
@@ -75,6 +77,68 @@ def test_somebody_who_may_get_either_of_two_plans_hears_of_both() -> None:
     both = promise_of([first, second(first)])
     shares = [*enumerated(first.sampler), *enumerated(second(first).sampler)]
     assert (both.least_true, both.most_true) == pytest.approx((min(shares), max(shares)))
+
+
+FOUR = Schema.of({name: ["x", "y"] for name in "abcd"})
+PAIRS = [["a", "b"], ["c", "d"]]
+SHOWN: dict[str, tuple[Plan, str, str]] = {
+    "all answered": (
+        design(FOUR, 1.0, "spl"),
+        "Your report shows all 4 questions. Every answer is yours, changed at random.",
+        "Ihr Bericht zeigt alle 4 Fragen. Jede Antwort ist Ihre, zufällig verändert.",
+    ),
+    "one question": (
+        design(Schema.of({"a": ["x", "y"]}), 1.0, "spl"),
+        "Your report shows the one question. The answer is yours, changed at random.",
+        "Ihr Bericht zeigt die eine Frage. Die Antwort ist Ihre, zufällig verändert.",
+    ),
+    "one shown": (
+        design(FOUR, 1.0, "smp"),
+        "Your report shows one question, chosen at random. The answer is yours, changed at random.",
+        "Ihr Bericht zeigt eine Frage, zufällig ausgewählt. Die Antwort ist Ihre, zufällig verändert.",
+    ),
+    "several pivots": (
+        design(FOUR, 1.0, "smp", pivots=2),
+        "Your report shows 2 of the 4 questions, chosen at random. Every answer in it is yours, changed at random.",
+        "Ihr Bericht zeigt 2 der 4 Fragen, zufällig ausgewählt. Jede Antwort darin ist Ihre, zufällig verändert.",
+    ),
+    "one decoy": (
+        design(FOUR, 1.0, "rs-fd", decoys=1),
+        "Your report shows two questions. One answer is yours, changed at random; the other is made up.",
+        "Ihr Bericht zeigt zwei Fragen. Eine Antwort ist Ihre, zufällig verändert; die andere ist erfunden.",
+    ),
+    "two decoys": (
+        design(FOUR, 1.0, "rs-fd", decoys=2),
+        "Your report shows 3 questions. One answer is yours, changed at random; the others are made up.",
+        "Ihr Bericht zeigt 3 Fragen. Eine Antwort ist Ihre, zufällig verändert; die anderen sind erfunden.",
+    ),
+    "pivots and a decoy": (
+        design(FOUR, 1.0, "rs-fd", pivots=2, decoys=1),
+        "Your report shows 3 questions. Of the answers, 2 are yours, changed at random; the other is made up.",
+        "Ihr Bericht zeigt 3 Fragen. Von den Antworten sind 2 Ihre, zufällig verändert; die andere ist erfunden.",
+    ),
+    "groups": (
+        design(FOUR, 1.0, "rs-fd", groups=PAIRS),
+        "Your report shows 4 questions. Of the answers, 2 are yours, changed at random; the others are made up.",
+        "Ihr Bericht zeigt 4 Fragen. Von den Antworten sind 2 Ihre, zufällig verändert; die anderen sind erfunden.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_a_report_is_described_in_both_languages(kind: str) -> None:
+    plan, english, german = SHOWN[kind]
+    promise = promise_of([plan])
+    assert shown_words(promise, words_in("en")) == english
+    assert shown_words(promise, words_in("de")) == german
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_where_the_invitation_decides_both_kinds_of_reports_are_described(language: str) -> None:
+    plans, words = [SHOWN["all answered"][0], SHOWN["two decoys"][0]], words_in(language)
+    both = shown_words(promise_of(plans), words)
+    assert all(shown_words(promise_of([plan]), words) in both for plan in plans)
+    assert shown_words(promise_of(plans[:1] * 2), words) == shown_words(promise_of(plans[:1]), words)
 
 
 @pytest.mark.parametrize(("mechanism", "parts"), [("corr-rr", 1), ("cond-rr", 1), ("rs-rfd", 0)])

@@ -38,7 +38,7 @@ def test_pages_say_what_the_catalogue_has_and_nothing_else() -> None:
     said = set(re.findall(r"""["']([a-z]+\.[a-z_.]+)["']""", text)) - {file.name for file in files}
     computed = {f"survey.{name}" for name in WARNINGS}
     computed |= {f"state.{name}" for name in ("first", "later", "only", "closed")}
-    computed |= {f"new.{name}" for name in ("start", "end", "width")}
+    computed |= {f"new.{name}" for name in ("start", "end", "width", "hide.1", "hide.2", "hide.all")}
     computed |= {f"{step}.{name}" for step in ("forget", "delete") for name in ("what", "do")}
     computed |= {"more.forget", "more.delete", "promise.again.much", "advice.again.much"}
     computed |= {"survey.missing.whole", "survey.missing.decimals"}

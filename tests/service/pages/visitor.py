@@ -37,3 +37,8 @@ class Visitor(Site):
         answer = self.submit("/new", **{**FORM, **fields})
         assert answer.status_code == 303, answer.text
         return str(answer.headers["location"].removeprefix("/c/"))
+
+    def create_in_two_phases(self, **fields: Any) -> str:
+        """The id of a new survey with the questions of the form, which learns from a first phase."""
+        attributes = [{"name": FORM[f"q{place}-name"], "labels": ["well", "so-so", "badly"]} for place in range(3)]
+        return str(self.create(title=FORM["title"], schema={"attributes": attributes}, **fields)["id"])

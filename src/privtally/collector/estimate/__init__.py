@@ -7,10 +7,10 @@ import numpy as np
 from msgspec import UNSET
 
 from privtally.collector.estimate.attribute import Found, attribute_estimate, frequencies_of
-from privtally.collector.estimate.drift import about_changes, changes
 from privtally.collector.estimate.fit import about_fit
 from privtally.collector.estimate.history import History, Phase, in_order, in_rounds
-from privtally.collector.estimate.methods import IN_ROUNDS, unbiased
+from privtally.collector.estimate.methods import IN_ROUNDS, changes, unbiased
+from privtally.collector.estimate.rounds import about_changes
 from privtally.documents.estimate import Change, Estimate, PhaseUsed, Provenance, RoundEstimate
 from privtally.errors import EstimateError, LearningError
 from privtally.names import METHODS, Method
@@ -33,7 +33,7 @@ def refusing_numerical_failure(refusal: type[EstimateError | LearningError]) -> 
 
 
 @refusing_numerical_failure(EstimateError)
-def estimate(history: History, method: Method = "pooled", *, by_round: bool = False) -> Estimate:
+def estimate(history: History, method: Method = "likelihood", *, by_round: bool = False) -> Estimate:
     """Frequencies of every attribute from the counts of one phase or of several phases of a campaign.
 
     With several rounds they are those of the last one; `by_round` adds every round's.
@@ -47,17 +47,17 @@ def estimate(history: History, method: Method = "pooled", *, by_round: bool = Fa
     each = IN_ROUNDS[method](rounds, wanted, notes)
     found, first = each[-1], history[0][0]
     used = history if by_round else rounds[-1]
-    biased = method == "paper" and any(plan.learned is not None for plan, _ in used)
-    numbers = None if biased else _for_numbers(rounds[-1], found, method, notes)
+    # The paper's estimate of a learned phase has an offset that its spread does not show.
+    offset = method == "paper" and any(plan.learned is not None for plan, _ in used)
     changed = _changes(rounds, notes) if len(rounds) > 1 else {}
     attributes = {
-        attribute.name: attribute_estimate(attribute, own, found, numbers, notes, intervals=not biased)
+        attribute.name: attribute_estimate(attribute, own, found, notes, intervals=not offset)
         for own, attribute in enumerate(first.schema.attributes)
     }
     return Estimate(
         attributes=attributes,
         method=method,
-        biased=biased,
+        biased=offset or method == "likelihood",
         notes=tuple(notes),
         provenance=Provenance(
             campaign=first.campaign_id,
@@ -69,7 +69,7 @@ def estimate(history: History, method: Method = "pooled", *, by_round: bool = Fa
             software=SOFTWARE,
         ),
         changes=changed or UNSET,
-        rounds=_round_estimates(rounds, each, intervals=not biased) if by_round else UNSET,
+        rounds=_round_estimates(rounds, each, intervals=not offset) if by_round else UNSET,
     )
 
 
@@ -98,19 +98,6 @@ def _changes(rounds: Sequence[History], notes: list[str]) -> dict[str, Change]:
         return {}
     notes += about_changes(found)
     return found
-
-
-def _for_numbers(history: History, found: Found, method: Method, notes: list[str]) -> Found | None:
-    """Unbiased frequencies for means and quantiles, or None where no question asks for a number or there are none."""
-    if all(attribute.numbers is None for attribute in history[0][0].schema.attributes):
-        return None
-    if method != "pooled":
-        return found
-    try:
-        return unbiased(history, [])
-    except EstimateError:
-        notes.append("Means and quantiles need unbiased frequencies, which these reports do not give.")
-        return None
 
 
 def one_way(history: History, method: Method) -> Found:

@@ -21,17 +21,23 @@ def can_divide(frequencies: Floats, spread: Spread) -> bool:
     return bool(frequencies.sum() > NORMAL_95 * np.sqrt(max(spread.total, 0)))
 
 
-def among_answered(labels: tuple[str, ...], frequencies: Floats, spread: Spread, *, intervals: bool) -> Frequencies:
-    """The frequencies among those who answered, with standard errors by the delta method."""
+def among_answered(
+    labels: tuple[str, ...], said: Floats, frequencies: Floats, spread: Spread, *, intervals: bool
+) -> Frequencies:
+    """The frequencies `said` among those who answered, with standard errors by the delta method.
+
+    Intervals are those of the frequencies that the spread belongs to, and reach as far as what is said.
+    """
     total = frequencies.sum()
-    shares = frequencies / total
+    shares, shown = frequencies / total, said / said.sum()
     variances, beside = spread.shares(shares)
-    parts = (labels, tuple(shares.tolist()), tuple((np.sqrt(variances) / total).tolist()))
+    parts = (labels, tuple(shown.tolist()), tuple((np.sqrt(variances) / total).tolist()))
     if not intervals:
         return Frequencies(*parts)
     down, up = _reach(total, variances, beside, spread.total)
-    low = np.minimum(shares, np.maximum(shares - down, 0))
-    high = np.maximum(shares, np.minimum(shares + up, 1))
+    low = np.clip(shares - down, 0, 1)
+    high = np.where(shares + up > 0, np.clip(shares + up, 0, 1), np.minimum((down + up) / 2, 1))
+    low, high = np.minimum(shown, low), np.maximum(shown, high)
     return Frequencies(*parts, tuple(low.tolist()), tuple(high.tolist()))
 
 

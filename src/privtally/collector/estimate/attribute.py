@@ -1,7 +1,7 @@
 """One attribute of an estimate: its frequencies, and what follows from them where it may be skipped or has bins.
 
-Mean and quantiles rest on unbiased frequencies, whatever the method. `pooled` pulls every frequency a little towards
-the others; over many bins in order these little pulls add up, and would move the mean far beyond its interval.
+Intervals, means and quantiles rest on what the reports alone say. The default method pulls every frequency a little
+towards the others; over many bins in order these little pulls would add up and move a mean far beyond its interval.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,9 @@ from msgspec import structs
 
 from privtally.collector.estimate.answered import among_answered, can_divide, mean, quantiles
 from privtally.collector.estimate.spread import Bounded, Exact, Spread
-from privtally.documents.estimate import AttributeEstimate
-from privtally.exact.arrays import Floats
+from privtally.documents.estimate import NORMAL_95, AttributeEstimate
+from privtally.exact.arrays import Floats, Integers
+from privtally.mechanisms.channel import Asked
 from privtally.schema import Attribute
 
 
@@ -29,29 +30,62 @@ class Found(NamedTuple):
     covariance: Callable[[int], Floats | None]
     between: Callable[[int, int], Floats | None] = _unknown
     """The covariance between two attributes, where that is known."""
+    bounds: tuple[list[Floats], list[Floats]] | None = None
+    """Where the 95 % intervals begin and end, if not at 1.96 standard errors."""
+    alone: "Found | None" = None
+    """What the reports alone say, if the frequencies are pulled away from it."""
+
+
+def interval(point: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Where 95 % intervals begin and end, cut to what a frequency can be: never empty, never a certain 0 or 1."""
+    reach = NORMAL_95 * errors
+    low, high = np.clip(point - reach, 0, 1), np.clip(point + reach, 0, 1)
+    below, above = point + reach <= 0, point - reach >= 1
+    high = np.where(below, np.minimum(reach, 1), high)
+    return np.where(above, np.maximum(1 - reach, 0), low), high
+
+
+def wilson(tally: Integers, channel: Asked) -> tuple[Floats, Floats]:
+    """95 % intervals of an attribute that is answered openly: those of the score test of every label.
+
+    The number of reports with a code of a label's set is binomial with the probability a + b · (its frequency).
+    """
+    people = int(tally[: channel.outputs].sum())
+    if not people:
+        return np.zeros(channel.inputs), np.ones(channel.inputs)
+    anyway = (channel.meet * channel.same + (channel.inside - channel.meet) * channel.other) / channel.total
+    slope = (channel.inside - channel.meet) * (channel.same - channel.other) / channel.total
+    seen = channel.support(tally[: channel.outputs].astype(float)) / people
+    square = NORMAL_95**2 / people
+    middle = (seen + square / 2) / (1 + square)
+    reach = np.sqrt(square * seen * (1 - seen) + square**2 / 4) / (1 + square)
+    return interval((middle - anyway) / slope, reach / slope / NORMAL_95)
 
 
 def frequencies_of(attribute: Attribute, own: int, found: Found, *, intervals: bool) -> AttributeEstimate:
     """One attribute's frequencies alone."""
-    errors = np.sqrt(found.variances[own])
-    return AttributeEstimate.of(attribute.labels, found.frequencies[own], errors, intervals=intervals)
+    bounds = None if found.bounds is None else (found.bounds[0][own], found.bounds[1][own])
+    errors = np.minimum(np.sqrt(found.variances[own]), 1 / NORMAL_95)  # where nothing is known, anything may be
+    return AttributeEstimate.of(attribute.labels, found.frequencies[own], errors, bounds, intervals=intervals)
 
 
 def attribute_estimate(
-    attribute: Attribute, own: int, found: Found, unbiased: Found | None, notes: list[str], *, intervals: bool
+    attribute: Attribute, own: int, found: Found, notes: list[str], *, intervals: bool
 ) -> AttributeEstimate:
-    """One attribute of an estimate; without unbiased frequencies there are no mean and quantiles."""
+    """One attribute of an estimate; mean and quantiles are there where it has intervals."""
     alone = frequencies_of(attribute, own, found, intervals=intervals)
+    if not attribute.optional and (attribute.numbers is None or not intervals):
+        return alone
+    chosen, spread = _chosen(attribute, own, found.alone or found, notes)
+    if spread is None:
+        return alone
     more: dict[str, Any] = {}
     if attribute.optional:
-        chosen, spread = _chosen(attribute, own, found, notes)
-        if spread is not None:
-            more["answered"] = among_answered(attribute.labels[:-1], chosen, spread, intervals=intervals)
-    if attribute.numbers is not None and unbiased is not None:
-        chosen, spread = _chosen(attribute, own, unbiased, notes)
-        if spread is not None:
-            more["mean"] = mean(attribute.numbers, chosen, spread)
-            more["quantiles"] = quantiles(attribute.numbers, chosen, spread)
+        said = found.frequencies[own][: attribute.answers]
+        more["answered"] = among_answered(attribute.labels[:-1], said, chosen, spread, intervals=intervals)
+    if attribute.numbers is not None and intervals:
+        more["mean"] = mean(attribute.numbers, chosen, spread)
+        more["quantiles"] = quantiles(attribute.numbers, chosen, spread)
     return structs.replace(alone, **more)
 
 
@@ -59,6 +93,8 @@ def _chosen(attribute: Attribute, own: int, found: Found, notes: list[str]) -> t
     """The frequencies of the labels that people chose, and their spread if enough people chose one."""
     answers, errors = attribute.answers, np.sqrt(found.variances[own])
     matrix, chosen = found.covariance(own), found.frequencies[own][:answers]
+    if np.isinf(errors).any():
+        return chosen, None
     skipped = float(errors[-1]) if attribute.optional else 0.0
     spread = Bounded(errors[:answers], skipped) if matrix is None else Exact(matrix[:answers, :answers])
     note = None

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from privtally.collector.estimate.likelihood import Weighed
+from privtally.collector.likelihood import Weighed
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Distribution, Floats
@@ -100,25 +100,21 @@ def _worst(times: Distribution, reports: int, bounds: Floats, sign: int) -> tupl
 
 def code_bounds(part: Part) -> list[tuple[Floats, Floats]]:
     """For each attribute of a part the least and largest probability of every code, over all records."""
-    branches = len(part.branches)
-    private = [_asked_bounds(channel) for channel in part.asked]
+    asked, shown = float(part.asked_share), float(part.answer_share)
     bounds = []
-    for own, (low, high) in enumerate(private):
-        if part.silent:
-            share = float(part.answer_share)
-            silence = np.array([1 - share])
-            bounds.append((np.concatenate([share * low, silence]), np.concatenate([share * high, silence])))
-            continue
-        filling = [branch for branch in part.branches if own not in branch]
-        low, high = low * (branches - len(filling)), high * (branches - len(filling))
+    for own, channel in enumerate(part.asked):
+        low, high = (asked * bound for bound in _asked_bounds(channel))
+        filling = [branch for branch in part.branches if own not in branch] if part.fill is not None else []
         if part.fill is not None and not part.fill.conditional:
-            row = part.filling(filling[0], own).push(np.ones(1)) * len(filling)
+            row = (1 - asked) * part.filling(filling[0], own).push(np.ones(1))
             low, high = low + row, high + row
         else:
             for branch in filling:
                 least, most = _filled_bounds(part, branch, own)
-                low, high = low + least, high + most
-        bounds.append((low / branches, high / branches))
+                low, high = low + (1 - asked) / len(filling) * least, high + (1 - asked) / len(filling) * most
+        if part.silent:
+            low, high = (np.append(shown * bound, 1 - shown) for bound in (low, high))
+        bounds.append((low, high))
     return bounds
 
 

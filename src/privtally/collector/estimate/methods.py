@@ -1,4 +1,4 @@
-"""The methods of estimation: the paper's, unbiased, pooled; each gives the frequencies of the wanted rounds."""
+"""The methods of estimation: the paper's, unbiased, likelihood; each gives the frequencies of the wanted rounds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from privtally.collector.estimate.attribute import Found
+from privtally.collector import likelihood
+from privtally.collector.estimate.attribute import Found, interval, wilson
 from privtally.collector.estimate.history import History
-from privtally.collector.estimate.large import pool_large
-from privtally.collector.estimate.local_level import Rounds
 from privtally.collector.estimate.notes import about_conditions, about_limits
 from privtally.collector.estimate.phase import (
     PhaseEstimate,
@@ -17,21 +16,23 @@ from privtally.collector.estimate.phase import (
     debias_as_randomized_response,
     invert,
 )
-from privtally.collector.estimate.pooled import MOST_LABELS, Labels, Pooled, pool
-from privtally.collector.estimate.returning import (
-    allowing_for_returns,
-    repeats,
-    sampling_covariance,
-    sampling_variances,
-)
+from privtally.collector.estimate.rounds import Track, changes_of, drift_of, repeats, sampling_covariance
+from privtally.collector.estimate.sparse import shrink
 from privtally.collector.estimate.spread import phase_covariance, phase_covariance_between
-from privtally.collector.estimate.stacked import PhaseLikelihood
+from privtally.collector.likelihood import Alone, Reports, SingleQuestions, part_likelihood
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts
+from privtally.documents.estimate import Change
 from privtally.errors import EstimateError
 from privtally.exact.arrays import Floats
 from privtally.mechanisms import Part
 from privtally.names import Method
+
+MOST_LABELS = 1_000
+"""Schemas with more labels in all are too large for matrices over all of them."""
+MANY_LABELS = 40
+"""An attribute with more labels is shrunk label by label: pseudo-answers would drown a long tail (twice the error at 64
+labels of Zipf's law, six times at 256)."""
 
 
 def _paper(history: History, notes: list[str]) -> Found:
@@ -83,58 +84,223 @@ def unbiased(history: History, notes: list[str]) -> Found:
     return _weigh(history, found, [plan.sampler.parts for plan, _ in history], weights)
 
 
-def _pooled(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) -> list[Found]:
-    """All phases' likelihoods under one prior, those of other rounds as far as they still count, projected to the
-    simplex.
-    """
-    history = [phase for phases in rounds for phase in phases]
-    schema = history[0][0].schema
+def _likelihood(history: History, notes: list[str]) -> Found:
+    """Expectation maximisation on whole reports, with the intervals of the likelihood alone."""
     for plan, counts in history:
         notes += about_limits(plan, counts)
-    labels = [attribute.labels for attribute in schema.attributes]
-    several = not all(part.linear for plan, _ in history for part in plan.sampler.parts)
-    if several or sum(schema.sizes) > MOST_LABELS:
-        reason = "several hidden pivots" if several else f"more than {MOST_LABELS:,} answers in all"
-        text = f"With {reason}, the estimate starts from each question's unbiased one"
-        notes.append(f"{text}, and each round is estimated alone." if len(rounds) > 1 else f"{text}.")
-        return [_from_unbiased(rounds[number], labels, notes) for number in wanted]
-    likelihoods = [PhaseLikelihood(plan, counts) for plan, counts in history]
-    for (plan, _), likelihood in zip(history, likelihoods, strict=True):
-        if likelihood.impossible:
-            notes.append(
-                f"{likelihood.impossible:,} reports to phase {plan.phase} cannot come from its plan and were left out."
-            )
-    allowed = allowing_for_returns(history, likelihoods, schema.sizes)
-    if len(rounds) == 1:
-        found = [pool(allowed, labels)]
-    else:
-        ends = np.cumsum([0, *map(len, rounds)]).tolist()
-        parts = [slice(start, end) for start, end in pairwise(ends)]
-        wider = [allowed[part] for part in parts] if repeats(history) else None
-        tracked = Rounds([likelihoods[part] for part in parts], labels, wider)
-        found = [tracked.estimate(number) for number in wanted]
-    if not all(each.determined for each in found):
-        notes.append("These reports do not tell all questions apart; where they do not, the estimate is the prior's.")
-    return [_split(each, schema.sizes) for each in found]
+    if not all(part.linear for plan, _ in history for part in plan.sampler.parts):
+        notes.append("With several hidden pivots the estimate is the unbiased one, moved to the nearest proper one.")
+        found = unbiased(history, notes)
+        return _with_intervals(list(map(project_to_simplex, found.frequencies)), found)
+    sizes = history[0][0].schema.sizes
+    if sum(sizes) > MOST_LABELS:
+        return _many_labels(history, notes)
+    reports = reports_of(history)
+    if reports.impossible:
+        notes.append(f"{reports.impossible:,} reports cannot come from their plans and were left out.")
+    frequencies = likelihood.estimate(reports)
+    said = _open(history) if len(history) == 1 else None
+    if said is None and reports.whole:
+        said = _allowing_for_returns(_split(likelihood.alone(reports, frequencies), sizes), history, frequencies)
+    said = said or _linear(history, notes)
+    frequencies = [_shrunk(said, own) if size > MANY_LABELS else frequencies[own] for own, size in enumerate(sizes)]
+    return _with_intervals(frequencies, said, _own_intervals(history), notes, history[0][0].schema.names)
 
 
-def _from_unbiased(history: History, labels: Labels, notes: list[str]) -> Found:
-    """The pooled estimate of a round with too many labels for matrices over all of them, or several hidden pivots."""
-    start = unbiased(history, notes)
-    means, variances = pool_large(start.frequencies, start.variances, labels)
-    return Found(list(map(project_to_simplex, means)), variances, lambda _: None)
+def _shrunk(said: Found, own: int) -> Floats:
+    """The frequencies of an attribute with many labels, from what the reports alone say."""
+    noise = float(said.variances[own].sum()) / (len(said.frequencies[own]) - 1)
+    if not 0 < noise < np.inf:
+        return project_to_simplex(said.frequencies[own])
+    return project_to_simplex(shrink(said.frequencies[own], noise)[0])
 
 
-def _split(found: Pooled, sizes: Sequence[int]) -> Found:
-    """A pooled estimate attribute by attribute, projected to the simplex."""
+def reports_of(history: History) -> Reports:
+    """The reports of some phases as a likelihood."""
+    labels = [attribute.labels for attribute in history[0][0].schema.attributes]
+    parts = [
+        (part.attributes, part_likelihood(counts, part)) for plan, counts in history for part in plan.sampler.parts
+    ]
+    return Reports(labels, parts)
+
+
+def _many_labels(history: History, notes: list[str]) -> Found:
+    """Too many labels for matrices over all of them: every attribute is estimated by itself."""
+    schema = history[0][0].schema
+    notes.append(f"There are more than {MOST_LABELS:,} answers in all, so that each question is estimated by itself.")
+    said = _linear(history, notes)
+    few = [own for own, size in enumerate(schema.sizes) if size <= MANY_LABELS]
+    frequencies = [_shrunk(said, own) for own in range(len(schema.sizes))]
+    parts = []
+    for plan, counts in history:
+        for part in plan.sampler.parts:
+            places = [place for place, own in enumerate(part.attributes) if own in few]
+            if places and (part.fill is None or not part.fill.conditional):
+                attributes = tuple(few.index(part.attributes[place]) for place in places)
+                parts.append((attributes, SingleQuestions(part, counts, places)))
+    if parts:
+        found = likelihood.estimate(Reports([schema.attributes[own].labels for own in few], parts))
+        for own, each in zip(few, found, strict=True):
+            frequencies[own] = each
+    return _with_intervals(frequencies, said, _own_intervals(history), notes, schema.names)
+
+
+def _open(history: History) -> Found | None:
+    """What the reports of one phase alone say where they answer openly: the unbiased estimate, if all were answered."""
+    ((plan, _),) = history
+    if any(part.decoys for part in plan.sampler.parts):
+        return None
+    try:
+        return unbiased(history, [])
+    except EstimateError:
+        return None
+
+
+def _linear(history: History, notes: list[str]) -> Found:
+    """The unbiased estimate; where the reports do not determine it, uniform frequencies that anything may be."""
+    try:
+        return unbiased(history, notes)
+    except EstimateError as why:
+        notes.append(f"The intervals are the whole range: {why}.")
+        uniform = [np.full(size, 1 / size) for size in history[0][0].schema.sizes]
+        return Found(uniform, [np.full(len(own), np.inf) for own in uniform], lambda _: None)
+
+
+def _own_intervals(history: History) -> dict[int, tuple[Floats, Floats]]:
+    """Wilson's intervals for the attributes that reports of one phase answer openly."""
+    if len(history) > 1:
+        return {}
+    ((plan, counts),) = history
+    return {
+        own: wilson(counts.attributes[own], channel)
+        for part in plan.sampler.parts
+        if not part.decoys
+        for own, channel in zip(part.attributes, part.asked, strict=True)
+    }
+
+
+def _with_intervals(
+    frequencies: list[Floats],
+    said: Found,
+    own: Mapping[int, tuple[Floats, Floats]] | None = None,
+    notes: list[str] | None = None,
+    names: Sequence[str] = (),
+) -> Found:
+    """Frequencies with intervals of what the reports alone say, or such of an attribute's own where there are some."""
+    bounds = [
+        (own or {}).get(place) or interval(point, np.sqrt(variances))
+        for place, (point, variances) in enumerate(zip(said.frequencies, said.variances, strict=True))
+    ]
+    unknown = [name for name, variances in zip(names, said.variances, strict=False) if np.isinf(variances).any()]
+    if unknown and notes is not None:
+        notes.append(f"These reports do not determine {', '.join(unknown[:4])}; anything may be true of them.")
+    # Pseudo-answers can move an estimate out of the interval; the interval then reaches as far.
+    low = [np.minimum(each, start) for each, (start, _) in zip(frequencies, bounds, strict=True)]
+    high = [np.maximum(each, end) for each, (_, end) in zip(frequencies, bounds, strict=True)]
+    return Found(frequencies, said.variances, said.covariance, said.between, (low, high), said)
+
+
+def _split(found: Alone, sizes: Sequence[int]) -> Found:
+    """What the reports alone say, attribute by attribute; what they do not determine has no end."""
     bounds = np.cumsum([0, *sizes])
     places = [slice(start, end) for start, end in pairwise(bounds.tolist())]
+    variances = np.where(found.determined, found.covariance.diagonal(), np.inf)
+
+    def covariance(one: int, two: int) -> Floats | None:
+        known = found.determined[places[one]].all() and found.determined[places[two]].all()
+        return found.covariance[places[one], places[two]] if known else None
+
     return Found(
-        [project_to_simplex(found.mean[place]) for place in places],
-        [found.variance[place] for place in places],
-        lambda own: found.covariance[places[own], places[own]],
-        lambda one, two: found.covariance[places[one], places[two]],
+        [found.frequencies[place] for place in places],
+        [variances[place] for place in places],
+        lambda own: covariance(own, own),
+        covariance,
     )
+
+
+def _allowing_for_returns(said: Found, history: History, frequencies: Sequence[Floats]) -> Found:
+    """What reports alone say, with the errors that they have if people answered several of these phases."""
+    again, people = repeats(history), sum(counts.reports for _, counts in history)
+    if not again:
+        return said
+    sampling = [again / people * sampling_covariance(own) for own in frequencies]
+
+    def covariance(own: int) -> Floats | None:
+        known = said.covariance(own)
+        return None if known is None else known + sampling[own]
+
+    variances = [own + more.diagonal() for own, more in zip(said.variances, sampling, strict=True)]
+    return Found(said.frequencies, variances, covariance)
+
+
+def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) -> list[Found]:
+    """Every round from its own reports, and from those of other rounds as far as they still count."""
+    found = {number: _likelihood(rounds[number], notes) for number in wanted}
+    tracks = tracks_of(rounds) if len(rounds) > 1 else None
+    if tracks is None:
+        if len(rounds) > 1:
+            notes.append("Each round is estimated from its own reports alone.")
+        return [found[number] for number in wanted]
+    drift = drift_of(list(tracks.values()))
+    own = [reports_of(history) for history in rounds]
+    names = rounds[0][0][0].schema.names
+    estimates = []
+    for number in wanted:
+        weights = [
+            np.mean([track.discount(number, other, drift.best) for track in tracks.values()])
+            if other != number
+            else 1.0
+            for other in range(len(rounds))
+        ]
+        parts = [part for reports in own for part in reports.parts]
+        counting = [float(weight) for weight, reports in zip(weights, own, strict=True) for _ in reports.parts]
+        frequencies = likelihood.estimate(Reports(own[0].labels, parts, counting))
+        said = _smoothed([tracks[name].smoothed(number, drift.most) for name in names])
+        shown = [_shrunk(said, place) if len(each) > MANY_LABELS else each for place, each in enumerate(frequencies)]
+        estimates.append(_with_intervals(shown, said))
+    return estimates
+
+
+def _smoothed(found: Sequence[tuple[Floats, Floats]]) -> Found:
+    """Frequencies and covariances of every attribute."""
+    variances = [np.maximum(spread.diagonal(), 0) for _, spread in found]
+    return Found([point for point, _ in found], variances, lambda own: found[own][1])
+
+
+def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
+    """Every attribute over the rounds; None where the rounds cannot be compared.
+
+    All rounds are looked at near what they say together, as if nothing had changed.
+    """
+    schema = rounds[0][0][0].schema
+    linear = all(part.linear for history in rounds for plan, _ in history for part in plan.sampler.parts)
+    if not linear or sum(schema.sizes) > MOST_LABELS:
+        return None
+    everything = [phase for history in rounds for phase in history]
+    own = [reports_of(history) for history in rounds]
+    if not all(reports.whole for reports in own):
+        return None
+    together = likelihood.estimate(reports_of(everything))
+    said = [_split(likelihood.alone(reports, together, steps=1), schema.sizes) for reports in own]
+    again = repeats(everything)
+    tracks = {}
+    for place, name in enumerate(schema.names):
+        covariances = [found.covariance(place) for found in said]
+        if any(covariance is None for covariance in covariances):
+            return None
+        sampling = again * sampling_covariance(together[place])
+        people = [sum(counts.reports for _, counts in history) for history in rounds]
+        allowed = [np.asarray(own) + sampling / number for own, number in zip(covariances, people, strict=True)]
+        tracks[name] = Track.of([found.frequencies[place] for found in said], allowed)
+    return tracks
+
+
+def changes(rounds: Sequence[History]) -> dict[str, Change]:
+    """Whether each attribute changed between rounds."""
+    tracks = tracks_of(rounds)
+    if tracks is None:
+        raise EstimateError("a round by itself does not determine the answers, or there are too many of them")
+    return changes_of(tracks)
 
 
 def _alone(method: Callable[[History, list[str]], Found]) -> "InRounds":
@@ -145,13 +311,19 @@ def _alone(method: Callable[[History, list[str]], Found]) -> "InRounds":
 InRounds = Callable[[Sequence[History], Sequence[int], list[str]], list[Found]]
 """The estimates of the wanted rounds, numbered from 0."""
 
-IN_ROUNDS: Mapping[Method, InRounds] = {"paper": _alone(_paper), "unbiased": _alone(unbiased), "pooled": _pooled}
+IN_ROUNDS: Mapping[Method, InRounds] = {
+    "paper": _alone(_paper),
+    "unbiased": _alone(unbiased),
+    "likelihood": _likelihood_in_rounds,
+}
 
 
 def _with_returns(phase: PhaseEstimate, counts: Counts, again: int) -> PhaseEstimate:
     """A phase's estimate, its variances allowing for people who answer so many other phases too."""
+    if not again:
+        return phase
     variances = [
-        variance + again / counts.reports * sampling_variances(own)
+        variance + again / counts.reports * sampling_covariance(own).diagonal()
         for own, variance in zip(phase.frequencies, phase.variances, strict=True)
     ]
     return replace(phase, variances=variances)

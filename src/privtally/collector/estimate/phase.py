@@ -152,9 +152,10 @@ def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Obse
 def _shared_spread(counts: Counts, part: Part, one: int, two: int, spreads: Sequence[Floats]) -> tuple[Floats, bool]:
     """The covariance of two attributes' frequencies of the same label; a bound on its size if nothing keeps it."""
     own, other = part.attributes[one], part.attributes[two]
-    if part.asked[one].inside > 1 and (min(own, other), max(own, other)) in counts.pair_tables:
+    by_label = part.asked[one].inside == 1 and not part.silent
+    if not by_label and (min(own, other), max(own, other)) in counts.pair_tables:
         return np.diag(centred(_covariance(counts, (own, part.asked[one]), (other, part.asked[two])))), False
-    agreements = counts.agreements(own, other) if part.asked[one].inside == 1 else None
+    agreements = counts.agreements(own, other) if by_label else None
     if agreements is None:
         return np.sqrt(spreads[one] * spreads[two]), True
     both = (agreements + 1 / len(agreements) ** 2) / (counts.reports + 1)
@@ -164,8 +165,8 @@ def _shared_spread(counts: Counts, part: Part, one: int, two: int, spreads: Sequ
 def covariance(counts: Counts, parts: Sequence[Part]) -> Floats:
     """The covariance of the observed shares of some parts' attributes, laid end to end.
 
-    It is 0 between two attributes whose table is not kept. Where reports are silent about attributes, it is the
-    covariance given how many people answered each.
+    It is 0 between two attributes whose table is not kept. Where reports do not show all attributes, it is that of
+    shares among the reports that show each.
     """
     places = [(own, channel) for part in parts for own, channel in zip(part.attributes, part.asked, strict=True)]
     return np.block([[_covariance(counts, one, two) for two in places] for one in places])
@@ -182,8 +183,9 @@ def _covariance(counts: Counts, one: tuple[int, Asked], two: tuple[int, Asked]) 
         table = (table if one[0] < two[0] else table.T)[: one[1].outputs, : two[1].outputs]
         together = (table + 1 / table.size) / (table.sum() + 1)
         weight = table.sum() / tallies[0].sum() / tallies[1].sum()
-    # The frequencies among those who answered both: with any others, rows and columns would not sum to 0.
-    apart = np.outer(together.sum(axis=1), together.sum(axis=0))
+    # An attribute's shares are among all reports that show it; those that show both may differ.
+    first, second = map(smooth, tallies)
+    apart = np.outer(first, together.sum(axis=0) - second) + np.outer(together.sum(axis=1), second)
     spread: Floats = one[1].support(two[1].support(together - apart).T).T * weight
     return spread
 

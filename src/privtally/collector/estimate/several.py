@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations
-from math import prod
+from math import comb, prod
 
 import numpy as np
 
@@ -148,6 +148,7 @@ def _law(part: Part, codes: Integers) -> tuple[Floats, Floats]:
     uniform = [channel.push(np.full(size, 1 / size)) for channel, size in zip(part.asked, part.sizes, strict=True)]
     inside = [channel.push(zero_sum_basis([size]).T).T for channel, size in zip(part.asked, part.sizes, strict=True)]
     rests = {branch: _rest(part, branch, codes) / len(part.branches) for branch in part.branches}
+    codes = np.minimum(codes, np.array(part.answers) - 1)  # a branch that asks what is not shown has no weight
 
     def weight(each: Places) -> Floats:
         total = np.zeros(len(codes))
@@ -168,11 +169,16 @@ def _law(part: Part, codes: Integers) -> tuple[Floats, Floats]:
 def _rest(part: Part, branch: Places, codes: Integers) -> Floats:
     """The probability that the fills give the rest of each sub-report, given the branch and its private codes."""
     answers = [part.answers[own] for own in branch]
+    shown = codes < np.array(part.answers)
+    found: Floats = np.asarray(shown[:, list(branch)].all(axis=1)) / comb(
+        len(part.attributes) - part.pivots, part.decoys
+    )
+    codes = np.minimum(codes, np.array(part.answers) - 1)
     given = np.ravel_multi_index(tuple(codes[:, list(branch)].T), answers)
-    found = np.ones(len(codes))
     for other in part.others(branch):
         if part.fill is not None and part.fill.conditional:
-            found *= part.filling(branch, other).push(np.eye(prod(answers)))[given, codes[:, other]]
+            filled = part.filling(branch, other).push(np.eye(prod(answers)))[given, codes[:, other]]
         else:
-            found *= part.filling(branch, other).push(np.ones(1))[codes[:, other]]
+            filled = part.filling(branch, other).push(np.ones(1))[codes[:, other]]
+        found *= np.where(shown[:, other], filled, 1.0)
     return found

@@ -1,45 +1,34 @@
-"""learn: a campaign's history -> the plan of its next phase. All of it is post-processing of private data."""
+"""learn: a campaign's history -> the plan of its next phase. All of it is post-processing of private data.
 
-from collections.abc import Callable, Mapping, Sequence
+What is learned says nothing about how well a report hides its pivot: the audit computes that for any plan.
+"""
+
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
 import msgspec
+import numpy as np
 
-from privtally.collector.estimate import History, Phase, in_order, refusing_numerical_failure
-from privtally.collector.estimate.current import current_frequencies
+from privtally.collector.estimate import History, in_order, refusing_numerical_failure, unbiased
 from privtally.collector.estimate.several import check_readable
 from privtally.collector.learn.copies import learn_copies
-from privtally.collector.learn.grouping import GroupChoice, choose_groups
-from privtally.collector.learn.joint_tables import learn_joint_tables
-from privtally.collector.learn.rows import learn_rows
-from privtally.collector.learn.secrecy import UnattainableGuessError
 from privtally.collector.learn.tables import learn_tables
-from privtally.collector.learn.wanted import Found, Wanted, check_effect
-from privtally.collector.simplex import project_to_simplex
 from privtally.documents.groups import group_places
 from privtally.documents.learned import Learned, LearnedFrom, check_people, check_pivots
-from privtally.documents.observer import KnowsTotals
 from privtally.documents.plan import Plan
-from privtally.errors import LearningError, PlanError
+from privtally.errors import CampaignError, LearningError, PlanError
 from privtally.exact.probability import nearest_distribution
 from privtally.mechanisms import NAMED
-from privtally.mechanisms.fills import CopyFill, Fill, Places, Row, RowFill, TableFill
+from privtally.mechanisms.fills import CopyFill, Places, RowFill
+from privtally.mechanisms.grouping import best_groups
 from privtally.mechanisms.named import Groups, PartPlan, asking
-from privtally.names import OBSERVERS, PIVOT_GUESS_BOUND, RULES, MechanismName, Observer, Rule
+from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule, without_effect
 
-__all__ = [
-    "GroupChoice",
-    "LaterGroups",
-    "check_effect",
-    "check_later_pivots",
-    "check_learns",
-    "compare_groups",
-    "learn",
-]
+__all__ = ["LaterGroups", "check_effect", "check_later_pivots", "check_learns", "learn"]
 
 LaterGroups = Sequence[Sequence[str]] | Literal["auto"] | None
-"""Groups of the next phase by the names of their attributes, chosen, or those of the last plan."""
+"""Groups of the next phase by the names of their attributes, the best ones, or those of the last plan."""
 
 USUAL_PHASE1_SHARE = 0.1
 """The share of people in Phase I that is assumed where the number of the next phase's people is not given."""
@@ -51,51 +40,41 @@ def learn(
     *,
     rule: Rule | None = None,
     people: int | None = None,
-    max_pivot_guess: float | None = None,
-    observer: Observer | None = None,
     groups: LaterGroups = None,
     pivots: int = 1,
 ) -> Plan:
-    """The plan of a campaign's next phase, from the plans and counts of all earlier ones.
+    """The plan of a campaign's next phase, from the plans and counts of the last round.
 
-    The rules weigh bias against noise, so they depend on how many people the next phase will have; where `people` is
-    not given, Phase I is taken to be a tenth of all. `max_pivot_guess` says how often, in every part, an observer may
-    name the attributes that were asked; if not given, half of the time, or the least that can be had where that is
-    more. The observer knows the plan and nothing of the answers, or also the totals that earlier phases taught. The
-    paper's rules for corr-rr have no bound. The rule is robust and the observer knows nothing if not given; an option
-    that the mechanism or the rule does not use is refused. The `groups` are the last plan's if none are given; "auto"
-    chooses them from the reports of earlier phases. With rs-rfd and cond-rr a report may answer several `pivots` of a
-    group, which share the group's budget; tables have fewer of them where the reports so far cannot
-    support as many.
+    The rules of corr-rr weigh bias against noise, so they depend on how many people the next phase will have; where
+    `people` is not given, Phase I is taken to be a tenth of all. An option that the mechanism does not use is refused.
+    The `groups` are the last plan's if none are given; "auto" takes the best ones for these questions and this budget.
+    With rs-rfd and cond-rr a report may answer several `pivots` of a group, which share the group's budget; tables have
+    fewer of them where the reports so far cannot support as many.
     """
-    history, wanted = _prepared(history, rule, people, max_pivot_guess, observer, pivots)
+    if not history or not all(counts.reports for _, counts in history):
+        raise LearningError("there are no reports to learn from; collect some to the first plan")
+    history = in_order(history)
     last = history[-1][0]
-    if groups == "auto":
-        if pivots > 1:
-            raise LearningError(
-                "groups are chosen (auto) for one question a report; name the groups, or ask for one pivot"
-            )
-        places = choose_groups(history, wanted, _part_learner(history, wanted)).groups
-    elif groups is not None:
-        places = group_places(last.schema, groups)
-    else:
-        places = last.groups or (tuple(range(len(last.schema.attributes))),)
-    if pivots > (most := max(map(len, places))):
-        raise PlanError(
-            f"{pivots} questions a report (pivots) need a group of at least {pivots} questions, the largest has {most}"
-        )
+    history = [(plan, counts) for plan, counts in history if plan.round == last.round]
+    check_learns(last.mechanism)
+    check_later_pivots(last.mechanism, pivots)
+    check_effect(last.mechanism, {"rule": rule})
+    rule = rule or RULES[0]
+    if rule not in RULES:
+        raise LearningError(f"the rule must be one of {', '.join(RULES)}")
+    if people is None:
+        people = round(history[0][1].reports * (1 / USUAL_PHASE1_SHARE - 1))
+    check_people(people)
+    places = _groups(last, groups, pivots)
     budget = Fraction(last.epsilon) / len(places)
-    found = _learned(history, wanted, places, budget)
-    guesses = [own.pivot_guess for own in found.values() if own.pivot_guess is not msgspec.UNSET]
+    parts = tuple(_part(history, group, budget, rule, people, pivots) for group in places)
+    used = LEARNED_WITH[last.mechanism]
     learned = Learned(
         history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),
-        rule=next((own.rule for own in found.values()), None),
-        people=next((own.people for own in found.values()), None),
-        pivot_guess=max(guesses) if guesses else msgspec.UNSET,
-        observer=KnowsTotals(wanted.totals) if guesses and wanted.totals is not None else msgspec.UNSET,
+        rule=rule if "rule" in used else None,
+        people=people if "people" in used else None,
         pivots=pivots if pivots > 1 else msgspec.UNSET,
     )
-    parts = tuple(_part(group, last.schema.sizes, budget, found.get(group), pivots) for group in places)
     return last.next(parts, learned, places)
 
 
@@ -114,98 +93,52 @@ def check_later_pivots(mechanism: MechanismName, pivots: int) -> None:
         raise PlanError(f"{mechanism} answers one question a report (pivots = 1); use rs-rfd or cond-rr for several")
 
 
-@refusing_numerical_failure(LearningError)
-def compare_groups(
-    history: History,
-    *,
-    rule: Rule | None = None,
-    people: int | None = None,
-    max_pivot_guess: float | None = None,
-    observer: Observer | None = None,
-) -> GroupChoice:
-    """What `learn` with groups "auto" chooses, and the expected errors of the alternatives."""
-    history, wanted = _prepared(history, rule, people, max_pivot_guess, observer)
-    return choose_groups(history, wanted, _part_learner(history, wanted))
+def check_effect(mechanism: MechanismName, options: Mapping[str, object]) -> None:
+    """Refuse an option that is given, as anything but None, although the mechanism does not use it."""
+    given = [name for name, value in options.items() if value is not None]
+    if found := without_effect(mechanism, given):
+        raise CampaignError(f"{found[0]} has no effect {found[1]}; leave it out")
 
 
-def _prepared(
-    history: History,
-    rule: Rule | None,
-    people: int | None,
-    max_pivot_guess: float | None,
-    observer: Observer | None,
-    pivots: int = 1,
-) -> tuple[list[Phase], Wanted]:
-    """The phases in order and what is wanted; refused where nothing can be learned."""
-    if not history or not all(counts.reports for _, counts in history):
-        raise LearningError("there are no reports to learn from; collect some to the first plan")
-    history = in_order(history)
-    mechanism = history[-1][0].mechanism
-    check_learns(mechanism)
-    check_later_pivots(mechanism, pivots)
-    check_effect(mechanism, rule, {"rule": rule, "max_pivot_guess": max_pivot_guess, "observer": observer})
-    rule, observer = rule or RULES[0], observer or OBSERVERS[0]
-    if rule not in RULES:
-        raise LearningError(f"the rule must be one of {', '.join(RULES)}")
-    if max_pivot_guess is not None and not 0 < max_pivot_guess <= 1:
-        raise LearningError(f"{PIVOT_GUESS_BOUND} must be above 0 and at most 1, got {max_pivot_guess}")
-    if observer not in OBSERVERS:
-        raise LearningError(f"the observer must be one of {', '.join(OBSERVERS)}")
-    if people is None:
-        people = round(history[0][1].reports * (1 / USUAL_PHASE1_SHARE - 1))
-    check_people(people)
-    totals = _totals(history) if observer == "knows-totals" else None
-    return history, Wanted(rule, people, max_pivot_guess, totals, pivots)
+def _groups(last: Plan, groups: LaterGroups, pivots: int) -> Groups:
+    """The groups of the next phase by the places of their attributes."""
+    if groups == "auto":
+        if pivots > 1:
+            raise LearningError(
+                "groups are chosen (auto) for one question a report; name the groups, or ask for one pivot"
+            )
+        named = NAMED[last.mechanism]
+        among = named.hidden_among(last.decoys)
+        return best_groups(last.schema.sizes, Fraction(last.epsilon), among, named.learned).groups
+    if groups is not None:
+        places = group_places(last.schema, groups)
+    else:
+        places = last.groups or (tuple(range(len(last.schema.attributes))),)
+    if pivots > (most := max(map(len, places))):
+        raise PlanError(
+            f"{pivots} questions a report (pivots) need a group of at least {pivots} questions, the largest has {most}"
+        )
+    return places
 
 
-def _totals(history: History) -> tuple[Row, ...]:
-    """What earlier phases say of the totals, as a plan can state it."""
-    return tuple(nearest_distribution(project_to_simplex(own)) for own in current_frequencies(history))
-
-
-def _learned(history: History, wanted: Wanted, groups: Groups, budget: Fraction) -> dict[Places, Found]:
-    """What is found for each group with attributes that are not asked."""
-    kind = NAMED[history[-1][0].mechanism].learned
+def _part(history: History, group: Places, budget: Fraction, rule: Rule, people: int, pivots: int) -> PartPlan:
+    """A group as a part with a fill that is learned; it has none where all its attributes are asked."""
+    sizes, kind = history[-1][0].schema.sizes, NAMED[history[-1][0].mechanism].learned
     assert kind is not None
-    sizes = history[-1][0].schema.sizes
-    found: dict[Places, Found] = {}
-    refused = []
-    for group in (group for group in groups if len(group) > wanted.pivots):
-        own_sizes = [sizes[own] for own in group]
-        kind.check_sizes(own_sizes, wanted.pivots)
-        if wanted.pivots > 1 and kind.conditional:
-            check_readable(own_sizes, wanted.pivots)
-        try:
-            found[group] = _LEARNERS[kind](history, group, budget, wanted)
-        except UnattainableGuessError as refusal:
-            refused.append(refusal)
-    if refused:
-        raise max(refused, key=lambda refusal: refusal.least)
-    return found
+    if len(group) <= pivots:
+        return asking(group, sizes, budget, pivots=len(group))
+    own_sizes = [sizes[own] for own in group]
+    kind.check_sizes(own_sizes, pivots)
+    if pivots > 1 and kind.conditional:
+        check_readable(own_sizes, pivots)
+    if kind is CopyFill:
+        return learn_copies(history, group, budget, rule, people)
+    return (_learn_rows if kind is RowFill else learn_tables)(history, group, budget, pivots)
 
 
-def _part_learner(history: History, wanted: Wanted) -> Callable[[Places, Fraction], PartPlan]:
-    sizes = history[-1][0].schema.sizes
-
-    def learn_part(group: Places, budget: Fraction) -> PartPlan:
-        return _part(group, sizes, budget, _learned(history, wanted, (group,), budget).get(group))
-
-    return learn_part
-
-
-def _part(group: Places, sizes: Sequence[int], budget: Fraction, found: Found | None, pivots: int = 1) -> PartPlan:
-    """A group as a part with what was found for it; nothing is where all its attributes are asked."""
-    if found is None:
-        return asking(group, sizes, budget, pivots=min(pivots, len(group)))
-    return asking(group, sizes, budget, found.fill, pivots=found.pivots, channels=found.channels)
-
-
-def _learn_tables(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
-    return (learn_tables if wanted.pivots == 1 else learn_joint_tables)(history, group, budget, wanted)
-
-
-_LEARNERS: Mapping[type[Fill], Callable[[History, Places, Fraction, Wanted], Found]] = {
-    RowFill: learn_rows,
-    CopyFill: learn_copies,
-    TableFill: _learn_tables,
-}
+def _learn_rows(history: History, group: Places, budget: Fraction, pivots: int) -> PartPlan:
+    """RS+RFD: what fills an attribute is drawn from its own frequencies, clipped at 0 and divided by their sum."""
+    plan = history[-1][0]
+    frequencies = unbiased(history, []).frequencies
+    rows = tuple(nearest_distribution(np.clip(frequencies[own], 0, None)) for own in group)
+    return asking(group, plan.schema.sizes, budget, RowFill(rows), pivots=pivots, decoys=plan.decoys)

@@ -1,61 +1,89 @@
-"""Corr-RR: what fills an attribute copies the pivot's private code, or differs from it."""
+"""Corr-RR: what fills an attribute goes with the pivot's private label, or differs from it.
+
+Between attributes with the same labels it is a copy; between others a label of the class that matches, and an even fill
+where nothing goes together.
+"""
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
-from privtally.collector.estimate import History
-from privtally.collector.estimate.current import current_frequencies, current_likelihoods
-from privtally.collector.learn.matches import learn_matches
-from privtally.collector.learn.robust import Bound, choose, too_large
-from privtally.collector.learn.rules import copy_probabilities
-from privtally.collector.learn.secrecy import Secrecy, evenly
-from privtally.collector.learn.wanted import Found, Wanted
-from privtally.exact.arrays import Floats
+from privtally.collector.estimate import History, unbiased
+from privtally.collector.learn.rules import (
+    MOST_ATTRIBUTES,
+    PairError,
+    copy_probabilities,
+    nearest,
+    safe_copies,
+    spread,
+)
+from privtally.errors import LearningError
 from privtally.exact.probability import nearest_probability
-from privtally.mechanisms.alignment import label_by_label
-from privtally.mechanisms.fills import CopyFill, Places, UniformFill
-from privtally.mechanisms.named import RandomizedResponse
+from privtally.mechanisms.aligned import AlignedPair
+from privtally.mechanisms.alignment import Classes, alignment_of, label_by_label
+from privtally.mechanisms.fills import AlignedFill, CopyFill, Places, UniformFill
+from privtally.mechanisms.named import PartPlan, RandomizedResponse, asking, best_channel
+from privtally.names import RULES_LABEL_BY_LABEL, Rule
+
+MOST_MATCHED = 4_096
+"""With more labels in a group that do not correspond one by one, fills are even."""
 
 
-def learn_copies(history: History, group: Places, budget: Fraction, wanted: Wanted) -> Found:
+def learn_copies(history: History, group: Places, budget: Fraction, rule: Rule, people: int) -> PartPlan:
     """Copy probabilities by the rule, or probabilities of matches where labels do not correspond one by one."""
-    if not label_by_label(history[-1][0].schema, group):
-        return learn_matches(history, group, budget, wanted)
-    if wanted.rule == "robust":
-        schema = history[-1][0].schema
-        labels = [schema.attributes[own].labels for own in group]
-        secrecy = Secrecy(group, schema.sizes, budget, wanted)
-        bound = _bound(secrecy)
-        if too_large(labels) or not _can_be_kept(bound, secrecy):
-            return evenly(secrecy)
-        choice = choose(labels, budget, current_likelihoods(history, group), wanted.people, bound)
-        return Found(_fill(choice.copy_probability), wanted.rule, wanted.people, choice.pivot_guess)
-    frequencies = current_frequencies(history)
-    own_frequencies = [frequencies[own] for own in group]
-    fill = CopyFill(copy_probabilities(own_frequencies, float(budget), wanted.people, wanted.rule))
+    plan = history[-1][0]
+    sizes = plan.schema.sizes
+    if rule == "robust" and (len(group) > MOST_ATTRIBUTES or any(_large(budget, sizes[own]) for own in group)):
+        return asking(group, sizes, budget, UniformFill(), decoys=plan.decoys)
+    fill = (_copies if label_by_label(plan.schema, group) else _matches)(history, group, budget, rule, people)
     # The paper's rules are for randomized response, whatever the number of labels.
-    return Found(fill, wanted.rule, wanted.people, channels=(RandomizedResponse(),) * len(group))
+    channels = None if isinstance(fill, UniformFill) else (RandomizedResponse(),) * len(group)
+    return asking(group, sizes, budget, fill, decoys=plan.decoys, channels=channels)
 
 
-def _fill(copy_probability: Floats) -> CopyFill:
-    return CopyFill(tuple(map(tuple, copy_probability.tolist())))
+def _large(budget: Fraction, size: int) -> bool:
+    """Whether labels are so many that randomized response, of which the rules are, is not their best channel."""
+    return not isinstance(best_channel(budget, size), RandomizedResponse)
 
 
-def _can_be_kept(bound: Bound, secrecy: Secrecy) -> bool:
-    """Whether it is known how often copies name the pivot, if that matters: codes may be too many to say."""
-    attributes = len(secrecy.group)
-    codes = secrecy.part(UniformFill()).answers[0]
-    copies = np.full((attributes, attributes), nearest_probability(1 / codes))
-    np.fill_diagonal(copies, 1.0)
-    return secrecy.wanted.max_pivot_guess == 1 or bound.guess is None or bound.guess(copies) < 1
+def _copies(history: History, group: Places, budget: Fraction, rule: Rule, people: int) -> CopyFill:
+    found = unbiased(history, [])
+    frequencies, variances = ([own[place] for place in group] for own in (found.frequencies, found.variances))
+    return CopyFill(copy_probabilities(frequencies, float(budget), people, rule, variances))
 
 
-def _bound(secrecy: Secrecy) -> Bound:
-    """The bound for copies. To an observer who knows nothing the codes of randomized response are uniform."""
-    part = secrecy.part(_fill(np.ones((len(secrecy.group),) * 2)))
-    uniform = secrecy.wanted.totals is None and part.asked[0].inside == 1
-    return Bound(
-        allowed=lambda least, even: secrecy.allowed(part, least, even),
-        guess=None if uniform else lambda copies: secrecy.guess(secrecy.part(_fill(copies))),
-    )
+def _matches(history: History, group: Places, budget: Fraction, rule: Rule, people: int) -> AlignedFill | UniformFill:
+    """For each pair and direction the probability of a match with the least error, or an even fill."""
+    if rule in RULES_LABEL_BY_LABEL:
+        raise LearningError(
+            f"the rule '{rule}' is for questions whose answers correspond one by one; use robust or proposition"
+        )
+    schema = history[-1][0].schema
+    pairs = {
+        (one, two): classes
+        for one, two in combinations(range(len(group)), 2)
+        if (classes := alignment_of(schema, group[one], group[two])) is not None
+    }
+    if not pairs or sum(schema.sizes[own] for own in group) > MOST_MATCHED:
+        return UniformFill()
+    found = unbiased(history, [])
+    frequencies = [found.frequencies[own] for own in group]
+    spreads = [spread(found.variances[own]) for own in group]
+    asked = [RandomizedResponse().channel(budget, schema.sizes[own]) for own in group]
+
+    def match(pair: tuple[int, int], classes: Classes, pivot: int, other: int) -> float | None:
+        private = asked[pivot].push(np.eye(asked[pivot].inputs))
+        fills = [AlignedPair.of(pair, classes, (p, p)).channel(pivot) for p in (0.0, 1.0)]
+        never, always = (fill.push(private) for fill in fills if fill is not None)
+        scale = float(asked[other].scale or 0)
+        noise = spreads[pivot] if rule == "robust" else 0.0
+        best = PairError(frequencies[other], scale, people).best_match(frequencies[pivot], never, always, noise)
+        if best is not None and rule == "robust":
+            held = sum(1 for own in classes if own[other == pair[1]])
+            best = nearest(safe_copies(len(group), held, 1 / spreads[other], people * scale**2), best)
+        return None if best is None else nearest_probability(best)
+
+    stated = ((pair, own, (match(pair, own, *pair), match(pair, own, *pair[::-1]))) for pair, own in pairs.items())
+    matched = tuple(AlignedPair.of(pair, own, chances) for pair, own, chances in stated if chances != (None, None))
+    return AlignedFill(matched) if matched else UniformFill()

@@ -6,7 +6,7 @@ from math import exp
 
 from privtally.documents.plan import check_epsilon
 from privtally.exact import wire
-from privtally.names import MAX_PIVOT_GUESS
+from privtally.names import HIDE_AMONG, HideAmong
 from privtally.schema import Attribute, Schema
 from privtally.service.advice import Advice, Advise
 from privtally.service.operations import NewCampaign
@@ -19,6 +19,8 @@ MOST_QUESTIONS = 100
 LEAST_LABELS = 2
 SLIDER = (0.5, 6.0)
 """The budgets that the form offers."""
+HIDING: Mapping[str, HideAmong] = {"1": 1, "2": 2, "all": "all"}
+"""What the form offers to hide the question among."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Draft:
     questions: tuple[DraftQuestion, ...] = field(default=(DraftQuestion(),))
     epsilon: float = 2.0
     people: int = 1_000
+    hide_among: HideAmong = HIDE_AMONG
     published: bool = False
     tokens: bool = False
     answers: int = 1
@@ -82,7 +85,8 @@ class Draft:
         try:
             epsilon, people = float(form.get("epsilon", "2")), int(form.get("people", "1000"))
             answers = int(form.get("answers", "1"))
-        except ValueError:
+            hide_among = HIDING[form.get("hide_among", str(HIDE_AMONG))]
+        except (ValueError, KeyError):
             raise PageRefusalError("draft.numbers") from None
         if max(abs(people), abs(answers)) > wire.MAX_INTEGER:
             raise PageRefusalError("draft.large")
@@ -93,6 +97,7 @@ class Draft:
             questions=tuple(questions) or (DraftQuestion(),),
             epsilon=epsilon,
             people=people,
+            hide_among=hide_among,
             published="published" in form,
             tokens="tokens" in form,
             answers=answers,
@@ -120,16 +125,26 @@ class Draft:
             raise PageRefusalError("draft.twice", name=twice[0])
         return Schema(tuple(own.attribute() for own in asked))
 
-    def advice(self, advise: Advise) -> Advice:
-        """What is recommended for these questions and people."""
-        return advise(self.schema(), self.epsilon, self.people, MAX_PIVOT_GUESS)
+    def advice(self, advise: Advise) -> tuple[Advice, Advice]:
+        """What is recommended for these questions and people, and if a report may say which question it answers."""
+        asked = self.schema(), self.epsilon, self.people
+        return advise(*asked, hide_among=self.hide_among), advise(*asked, hide_among=1)
 
     def campaign(self) -> NewCampaign:
         """A campaign as it is recommended for these questions and people."""
         if not self.title:
             raise PageRefusalError("draft.title")
         options = Options(published=self.published, tokens=self.tokens, about=self.about)
-        return NewCampaign(self.title, self.schema(), self.epsilon, "auto", self.people, self.answers, options=options)
+        return NewCampaign(
+            title=self.title,
+            schema=self.schema(),
+            epsilon=self.epsilon,
+            mechanism="auto",
+            people=self.people,
+            answers=self.answers,
+            hide_among=self.hide_among,
+            options=options,
+        )
 
 
 def sample(words: Words) -> Draft:

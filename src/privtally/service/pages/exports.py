@@ -23,8 +23,8 @@ async def export(campaign: FromPath[str], name: FromPath[str], collector: TheCol
         raise NotFoundException
     survey = await collector.survey(campaign)
     if kind == "csv":
-        await collector.estimates.current(survey, "pooled")  # a refusal comes before the first byte
-    content = exports.export(collector, survey, kind, "pooled", ids=False)
+        await collector.estimates.current(survey, "likelihood")  # a refusal comes before the first byte
+    content = exports.export(collector, survey, kind, "likelihood", ids=False)
     return Stream(content, media_type=exports.MEDIA_TYPES[kind], headers=as_file(f"{survey.id[:12]}.{kind}"))
 
 

@@ -78,17 +78,18 @@ async def _meaning(request: AnyRequest, setup: Setup, draft: Draft) -> dict[str,
     words = words_of(request)
     again = words_for_all(draft.answers, draft.epsilon, words, "advice.again")
     try:
-        advice = await asyncio.to_thread(draft.advice, setup.advise)
-        designing = partial(design, answers=draft.answers, groups=advice.groups, pivots=advice.pivots)
-        plan = await asyncio.to_thread(designing, draft.schema(), draft.epsilon, advice.mechanism)
+        advice, said = await asyncio.to_thread(draft.advice, setup.advise)
+        designing = partial(design, answers=draft.answers, **advice.design.options)
+        plan = await asyncio.to_thread(designing, draft.schema(), draft.epsilon)
         promise = await asyncio.to_thread(promise_of, [plan])
     except PrivtallyError as refusal:
         return {"draft": draft, "advice": None, "fault": refusal, "again": again}
     return {
         "draft": draft,
-        "advice": advice,
+        "advice": advice.design,
         "fault": None,
         "again": again,
         "points": words.two_digits(advice.points),
+        "said": "" if said.design == advice.design else words.two_digits(said.points),
         "true_words": true_words(promise, words),
     }

@@ -7,7 +7,7 @@ from math import ceil
 
 import msgspec
 
-from privtally.collector.estimate.drift import about_changes
+from privtally.collector.estimate.rounds import about_changes
 from privtally.documents.estimate import Estimate, Frequencies, Located
 from privtally.errors import EstimateError
 from privtally.schema import NO_ANSWER
@@ -95,11 +95,11 @@ async def estimate_so_far(
     """What is known within a moment, or why nothing is; None if the first estimate is not finished."""
     by_round = survey.plans[-1].round > 1
     try:
-        return await asyncio.wait_for(get(survey, "pooled", by_round=by_round), estimates.patience)
+        return await asyncio.wait_for(get(survey, "likelihood", by_round=by_round), estimates.patience)
     except EstimateError as refusal:
         return refusal
     except TimeoutError:
-        return estimates.last(survey, "pooled", by_round=by_round)
+        return estimates.last(survey, "likelihood", by_round=by_round)
 
 
 def panels_of(estimate: Estimate) -> Found:

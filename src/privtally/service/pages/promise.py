@@ -37,6 +37,15 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Of a survey's questions how many a report shows, and of how many of these the answer is the person's own."""
+
+    questions: int
+    shown: int
+    own: int
+
+
+@dataclass(frozen=True)
 class Promise:
     """Of a report to one of these plans: how much surer it makes anybody, and how often what it says is true."""
 
@@ -44,9 +53,8 @@ class Promise:
     least_true: float
     most_true: float
     """How often an answer that is sent is the true one, for the questions where that is rarest and most frequent."""
-    sent: int
-    """To how many questions a report sends an answer."""
-    questions: int
+    shown: Sequence[Shown]
+    """What a report may show, the first plan first."""
     example: Example | None
 
 
@@ -54,15 +62,18 @@ def promise_of(plans: Sequence[Plan]) -> Promise:
     """The promise of a survey in which somebody may be given any of these plans."""
     shares = [share for plan in plans for share in _shares_of(plan)]
     last = plans[-1]
-    sent = sum(part.pivots if part.silent else len(part.attributes) for part in last.sampler.parts)
     return Promise(
         surer=exp(last.epsilon),
         least_true=min(shares),
         most_true=max(shares),
-        sent=sent,
-        questions=len(last.schema.attributes),
+        shown=tuple(dict.fromkeys(map(_shown, plans))),
         example=_example(last),
     )
+
+
+def _shown(plan: Plan) -> Shown:
+    parts = plan.sampler.parts
+    return Shown(plan.sampler.width, sum(part.shown for part in parts), sum(part.pivots for part in parts))
 
 
 @lru_cache(maxsize=256)
@@ -76,7 +87,7 @@ def true_shares(mechanism: Mechanism) -> list[float]:
 
 
 def _part_shares(part: Part) -> list[float]:
-    asked = 1.0 if part.silent else part.pivots / len(part.attributes)
+    asked = float(part.asked_share)
     shares = []
     for channel, reported in zip(part.asked, part.reported(_independent(part)), strict=True):
         filled = reported - asked * channel.push(_uniform(channel.inputs))

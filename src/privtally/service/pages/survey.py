@@ -17,7 +17,7 @@ from privtally.service import operations
 from privtally.service.collector import Finished, TheCollector
 from privtally.service.pages.answers import names_of_answers
 from privtally.service.pages.panels import estimate_so_far, panels_of
-from privtally.service.pages.promise import Promise, promise_of
+from privtally.service.pages.promise import Promise, Shown, promise_of
 from privtally.service.pages.rendering import as_page, page, rendered, words_of
 from privtally.service.pages.setup import AnyRequest, TheSetup
 from privtally.service.pages.words import Words
@@ -78,6 +78,7 @@ async def survey_page(
         questions=questions,
         minutes=ceil(len(questions) / QUESTIONS_A_MINUTE),
         promise=promise,
+        shown_words=shown_words(promise, words),
         true_words=true_words(promise, words),
         epsilon=f"{last.epsilon:g}",
         surer=words.at_most(promise.surer),
@@ -116,6 +117,24 @@ def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:
     if answers * epsilon > MOST_SURER:
         return words.say(f"{key}.much", answers=answers)
     return words.say(key, answers=answers, surer=words.at_most(exp(answers * epsilon)))
+
+
+def shown_words(promise: Promise, words: Words) -> str:
+    """How many questions a report shows, and which answers in it are the person's own."""
+    sentences = [_shown_words(shown, words) for shown in promise.shown]
+    if len(sentences) == 1:
+        return sentences[0]
+    return words.say("promise.shown.either", first=sentences[0], second=sentences[1])
+
+
+def _shown_words(own: Shown, words: Words) -> str:
+    if own.own == own.questions:
+        return words.say("promise.shown.all", count=own.questions)
+    if own.own == own.shown:
+        return words.say("promise.shown.some", count=own.shown, questions=own.questions)
+    if own.shown == own.own + 1:
+        return words.say("promise.shown.decoy", count=own.own, shown=own.shown)
+    return words.say("promise.shown.decoys", count=own.own, shown=own.shown)
 
 
 def true_words(promise: Promise, words: Words) -> str:

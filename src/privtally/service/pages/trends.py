@@ -6,7 +6,7 @@ from math import floor, log10
 
 import msgspec
 
-from privtally.collector.estimate.drift import LEVEL
+from privtally.collector.estimate.rounds import LEVEL
 from privtally.documents.estimate import Change, Estimate, RoundEstimate
 
 MOST_LINES = 12

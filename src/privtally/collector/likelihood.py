@@ -1,0 +1,337 @@
+"""The likelihood of whole reports: the default estimate, and what the reports say without it.
+
+The probability of a sub-report of a part with one pivot is linear in the frequencies,
+
+    P(report) = Σ over shown attributes s  weight_s(report) · (frequency of the private code of s),
+
+so that the log-likelihood of all phases is concave. A whole sub-report says more than its attributes one by one: which
+of its codes agree says which attribute was probably the pivot.
+
+The estimate is the fixed point of expectation maximisation with pseudo-answers: ½ a label, and k more spread as the
+mean, at the current step, of the attributes with the same labels. Intervals come from the likelihood alone: one step of
+Fisher scoring without pseudo-answers, from a point that is pulled a little into the simplex, and its information.
+
+Frequencies are laid end to end, attribute after attribute.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations, product
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privtally.collector.estimate.inverse import block_diagonal, ends, zero_sum_basis
+from privtally.collector.simplex import project_each
+from privtally.documents.counts import Counts
+from privtally.exact.arrays import Floats, Integers
+from privtally.mechanisms import Part, independent
+from privtally.mechanisms.channel import Asked
+
+Labels = Sequence[tuple[str, ...]]
+
+OWN, SHARED = 0.5, 1.0
+"""Pseudo-answers for each label: as many of its own, and as many spread as the mean of attributes with its labels."""
+PULLED = 0.02
+"""How far into the simplex the information is taken: at its edge it would have no end."""
+STEPS = 3
+"""How often the point of the information is renewed."""
+MOST_STEPS, CLOSE_ENOUGH = 300, 1e-7
+"""Expectation maximisation ends once no frequency moves by more than this."""
+LEAST = 1e-12
+UNDETERMINED = 1e-9
+"""A direction with less than this part of the largest information is not determined by the reports."""
+MOST_ENUMERATED = 1 << 15
+"""Where there are no more different sub-reports than this, the information is the exact mean over all of them."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Sub-reports by what they show: places among the private codes of all attributes, laid end to end, and weights."""
+
+    places: Integers
+    weights: Floats
+    shown: Integers
+    """A number for each set of attributes that is shown."""
+    anyway: Floats | float = 0.0
+    """The part of each probability that no frequency changes."""
+
+    @classmethod
+    def of(cls, part: Part, codes: Integers) -> "Weighed":
+        attributes = np.nonzero(codes < np.array(part.answers))[1].reshape(len(codes), part.shown)
+        own = np.take_along_axis(codes, attributes, axis=1)
+        places = np.cumsum([0, *part.answers[:-1]])[attributes] + own
+        chance = 1 / len(part.branches) / comb(len(part.attributes) - part.pivots, part.decoys)
+        weights = np.full(places.shape, chance)
+        if part.fill is not None and not part.fill.conditional:
+            filled = np.concatenate([_row(part, own) for own in range(len(part.answers))])[places]
+            for one, two in permutations(range(part.shown), 2):
+                weights[:, one] *= filled[:, two]
+        elif part.fill is not None:
+            for one, two in permutations(range(part.shown), 2):
+                weights[:, one] *= _filled(part, attributes[:, [one, two]], own[:, [one, two]])
+        radix = len(part.attributes) ** np.arange(part.shown, dtype=object)
+        numbers = (attributes * radix).sum(axis=1) if part.silent else np.zeros(len(codes), dtype=np.int64)
+        return cls(places, weights, numbers)
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Weighed":
+        """Some of the sub-reports."""
+        return Weighed(self.places[chosen], self.weights[chosen], self.shown[chosen])
+
+    def probability(self, private: Floats) -> Floats:
+        """The probability of each sub-report, from the frequencies of private codes."""
+        chances: Floats = self.anyway + (self.weights * private[self.places]).sum(axis=1)
+        return chances
+
+    def gradient(self, private: Floats, times: Floats | Integers) -> Floats:
+        """Σ times · ∂log P."""
+        shares = self.weights * (times / self.probability(private))[:, None]
+        return np.bincount(self.places.ravel(), shares.ravel(), len(private)).astype(float)
+
+    def information(self, private: Floats, times: Floats | Integers) -> Floats:
+        """Σ times · ∂log P ∂log Pᵀ."""
+        codes, shares = len(private), self.weights / self.probability(private)[:, None]
+        total = np.zeros(codes * codes)
+        for one, two in product(range(self.places.shape[1]), repeat=2):
+            cells = self.places[:, one] * codes + self.places[:, two]
+            total += np.bincount(cells, times * shares[:, one] * shares[:, two], codes * codes)
+        return total.reshape(codes, codes)
+
+
+def _filled(part: Part, pairs: Integers, codes: Integers) -> Floats:
+    """The probability of a decoy's code given the pivot's private code; both attributes and codes (report, both)."""
+    found = np.ones(len(pairs))
+    for pivot, other in np.unique(pairs, axis=0):
+        rows = np.flatnonzero((pairs == (pivot, other)).all(axis=1))
+        filling = part.filling((int(pivot),), int(other))
+        given, filled = codes[rows].T
+        if filling.scale is None:
+            found[rows] = filling.push(np.eye(part.answers[pivot]))[given, filled]
+            continue
+        # λ more for the pivot's own code, and otherwise the same for every pivot's code.
+        scale, size = float(filling.scale), part.answers[pivot]
+        anyway = filling.push(np.full(size, 1 / size)) - scale / size
+        found[rows] = anyway[filled] + scale * (given == filled)
+    return found
+
+
+@lru_cache(maxsize=64)
+def every_report(part: Part) -> Weighed:
+    """Every sub-report that can occur, and no other: those of probability 0 say nothing."""
+    reports = Weighed.of(part, np.array(list(part.reports())))
+    return reports.only(np.asarray(reports.weights.any(axis=1)))
+
+
+def _push(channels: Sequence[Asked], frequencies: Floats) -> Floats:
+    """The frequencies of private codes."""
+    own = np.split(frequencies, ends([channel.inputs for channel in channels]))
+    return np.concatenate([channel.push(each) for channel, each in zip(channels, own, strict=True)])
+
+
+def _pull(channels: Sequence[Asked], gradient: Floats) -> Floats:
+    """A gradient by frequencies from one by the frequencies of private codes: the transpose of `_push`."""
+    own = np.split(gradient, ends([channel.outputs for channel in channels]))
+    return np.concatenate(
+        [
+            (channel.other * each.sum() + (channel.same - channel.other) * channel.support(each)) / channel.total
+            for channel, each in zip(channels, own, strict=True)
+        ]
+    )
+
+
+class WholeReports:
+    """Sub-reports of a part with one pivot.
+
+    `impossible` is how many of them have probability 0 whatever the answers; they are left out.
+    """
+
+    def __init__(self, part: Part, codes: Integers, times: Integers) -> None:
+        seen = Weighed.of(part, codes)
+        possible = np.asarray(seen.weights.any(axis=1))
+        self._part, self._seen, self._times = part, seen.only(possible), times[possible]
+        self.impossible = int(times.sum() - self._times.sum())
+
+    def gradient(self, frequencies: Floats) -> Floats:
+        """The gradient of the log-likelihood; a frequency times its component is how many of its people were asked."""
+        return _pull(self._part.asked, self._seen.gradient(_push(self._part.asked, frequencies), self._times))
+
+    def information(self, frequencies: Floats) -> Floats:
+        """The Fisher information."""
+        private = _push(self._part.asked, frequencies)
+        if self._part.distinct <= MOST_ENUMERATED:
+            every = every_report(self._part)
+            information = every.information(private, every.probability(private) * self._expected(every))
+        else:
+            information = self._seen.information(private, self._times)
+        push = block_diagonal([channel.push(np.eye(channel.inputs)) for channel in self._part.asked])
+        return np.asarray(push @ information @ push.T)
+
+    def _expected(self, every: Weighed) -> Floats:
+        """How many reports show what each sub-report shows, divided by the probability of showing that.
+
+        What is shown says nothing about the answers, so that the information is the mean given how often it was shown.
+        """
+        sets, number = np.unique(np.concatenate([every.shown, self._seen.shown]), return_inverse=True)
+        many = np.bincount(number[len(every.shown) :], self._times, len(sets)).astype(float)
+        return many[number[: len(every.shown)]] * comb(len(self._part.attributes), self._part.shown)
+
+
+class SingleQuestions:
+    """The attributes of a part's reports one by one, where whole reports are too many to be kept.
+
+    Each attribute counts as if it had reports of its own, so that the gradient is one of a composite likelihood, and
+    there is no information of whole reports.
+    """
+
+    impossible = 0
+
+    def __init__(self, part: Part, counts: Counts, places: Sequence[int] | None = None) -> None:
+        """`places` are the attributes that are looked at; where fills depend on the pivot they must be all."""
+        self._conditional = part.fill is not None and part.fill.conditional
+        places = range(len(part.attributes)) if places is None else places
+        self._asked = [part.asked[own] for own in places]
+        self._times = np.concatenate([counts.attributes[part.attributes[own]][: part.answers[own]] for own in places])
+        if self._conditional:  # the law of each code is linear in the frequencies of all attributes
+            units = np.split(np.eye(sum(part.sizes)), ends(part.sizes), axis=1)
+            self._law = np.hstack(part.reported(independent(units)))
+            return
+        rows, asked = np.arange(len(self._times))[:, None], float(part.asked_share)
+        anyway = (1 - asked) * np.concatenate([_row(part, own) for own in places])
+        self._seen = Weighed(rows, np.full(rows.shape, asked), np.zeros(len(rows), dtype=np.int64), anyway)
+
+    def gradient(self, frequencies: Floats) -> Floats:
+        """The gradient of the sum of the log-likelihoods of all attributes."""
+        if not self._conditional:
+            return _pull(self._asked, self._seen.gradient(_push(self._asked, frequencies), self._times))
+        gradient: Floats = self._law @ (self._times / np.maximum(frequencies @ self._law, LEAST))
+        return gradient
+
+
+def _row(part: Part, own: int) -> Floats:
+    """The law of a decoy whose fill depends on nothing; 0 where there are no decoys."""
+    if part.fill is None:
+        return np.zeros(part.answers[own])
+    return part.filling(next(branch for branch in part.branches if own not in branch), own).push(np.ones(1))
+
+
+def part_likelihood(counts: Counts, part: Part) -> WholeReports | SingleQuestions:
+    """The most that the counts of a part with one pivot, or with fills that depend on nothing, can say."""
+    if len(part.attributes) == 1:
+        tally = counts.attributes[part.attributes[0]]
+        return WholeReports(part, np.arange(len(tally))[:, None], tally)
+    subs = counts.parts.get(part.attributes)
+    if part.pivots > 1 or subs is None:
+        return SingleQuestions(part, counts)
+    return WholeReports(part, subs.codes, subs.times)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """The reports of some phases, part by part, as functions of the frequencies of all attributes."""
+
+    labels: Labels
+    parts: Sequence[tuple[tuple[int, ...], WholeReports | SingleQuestions]]
+    """Each part's attributes and likelihood."""
+    weights: Sequence[float] | None = None
+    """How much each part counts, fully if not given."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many labels each attribute has."""
+        return [len(own) for own in self.labels]
+
+    def gradient(self, frequencies: Floats) -> Floats:
+        """The gradient of the log-likelihood of all reports."""
+        total = np.zeros(len(frequencies))
+        weights = self.weights or [1.0] * len(self.parts)
+        for weight, (places, likelihood) in zip(weights, self._placed(), strict=True):
+            total[places] += weight * likelihood.gradient(frequencies[places])
+        return total
+
+    @property
+    def whole(self) -> bool:
+        """Whether all sub-reports are kept whole."""
+        return all(isinstance(likelihood, WholeReports) for _, likelihood in self.parts)
+
+    @property
+    def impossible(self) -> int:
+        """How many sub-reports were left out, as no answers can give them."""
+        return sum(likelihood.impossible for _, likelihood in self.parts)
+
+    def information(self, frequencies: Floats) -> Floats:
+        """The information of all reports, which must be kept whole."""
+        total = np.zeros((len(frequencies), len(frequencies)))
+        for places, likelihood in self._placed():
+            assert isinstance(likelihood, WholeReports)
+            total[np.ix_(places, places)] += likelihood.information(frequencies[places])
+        return total
+
+    def _placed(self) -> Iterator[tuple[Integers, WholeReports | SingleQuestions]]:
+        starts = np.cumsum([0, *self.sizes])
+        for attributes, likelihood in self.parts:
+            yield np.concatenate([np.arange(starts[own], starts[own + 1]) for own in attributes]), likelihood
+
+
+def estimate(reports: Reports) -> list[Floats]:
+    """The frequencies of every attribute: expectation maximisation with pseudo-answers.
+
+    Two steps are extrapolated by the ratio of their lengths (Varadhan and Roland, "Simple and globally convergent
+    methods for accelerating the convergence of any EM algorithm", 2008): with little information steps are short.
+    """
+    point = np.concatenate([np.full(size, 1 / size) for size in reports.sizes])
+    for _ in range(MOST_STEPS):
+        one = _step(reports, point)
+        two = _step(reports, one)
+        first, second = one - point, two - 2 * one + point
+        length = float(np.linalg.norm(second))
+        reach = max(float(np.linalg.norm(first)) / length, 1.0) if length else 1.0
+        moved = _step(reports, _normal(point + 2 * reach * first + reach**2 * second, reports.sizes))
+        done = np.abs(moved - point).max() < CLOSE_ENOUGH
+        point = moved
+        if done:
+            break
+    return np.split(point, ends(reports.sizes))
+
+
+def _step(reports: Reports, point: Floats) -> Floats:
+    """How many people have each answer, as far as the reports and the pseudo-answers say, divided by their number."""
+    asked = np.split(point * reports.gradient(point), ends(reports.sizes))
+    own = np.split(point, ends(reports.sizes))
+    alike: dict[tuple[str, ...], list[Floats]] = {}
+    for labels, each in zip(reports.labels, own, strict=True):
+        alike.setdefault(labels, []).append(each)
+    means = {labels: np.mean(each, axis=0) for labels, each in alike.items()}
+    uniform = {labels: np.full(len(labels), 1 / len(labels)) for labels, each in alike.items() if len(each) == 1}
+    more = [OWN + SHARED * len(labels) * (means | uniform)[labels] for labels in reports.labels]
+    return _normal(np.concatenate(asked) + np.concatenate(more), reports.sizes)
+
+
+def _normal(values: Floats, sizes: Sequence[int]) -> Floats:
+    """Values above 0, each attribute divided by its sum."""
+    own = np.split(np.maximum(values, LEAST), ends(sizes))
+    return np.concatenate([each / each.sum() for each in own])
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What the reports alone say: frequencies that may be negative, their covariance, and which are determined."""
+
+    frequencies: Floats
+    covariance: Floats
+    determined: NDArray[np.bool_]
+
+
+def alone(reports: Reports, start: Sequence[Floats], steps: int = STEPS) -> Alone:
+    """Fisher scoring without pseudo-answers; the information is that at a point inside the simplex."""
+    inside = zero_sum_basis(reports.sizes)
+    found = np.concatenate(list(start))
+    for _ in range(steps):
+        point = np.concatenate([(1 - PULLED) * own + PULLED / len(own) for own in project_each(found, reports.sizes)])
+        known, directions = np.linalg.eigh(inside.T @ reports.information(point) @ inside)
+        determined = known > UNDETERMINED * max(known[-1], LEAST)
+        root = inside @ (directions[:, determined] / np.sqrt(known[determined]))
+        found = point + root @ (root.T @ reports.gradient(point))
+    unknown = np.square(inside @ directions[:, ~determined]).sum(axis=1) > UNDETERMINED
+    return Alone(found, root @ root.T, ~unknown)
