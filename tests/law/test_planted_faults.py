@@ -162,7 +162,8 @@ def draw_with(choose: Callable[[Part, int, Source], Codes] | None = None, branch
         if self.silent:
             room[list(self.attributes)] = np.array(self.answers)[:, None]
         chosen = choose(self, codes.shape[1], source) if choose else Uniform(count).draw(codes[0], source)
-        decoys = self.draw_decoys(chosen, source)
+        some = 0 < self.decoys < len(self.attributes) - self.pivots
+        decoys = self.draw_decoys(chosen, source) if some else np.ones((len(self.attributes), len(chosen)), dtype=bool)
         for number, branch in enumerate(self.branches):
             people = np.flatnonzero(chosen == number)
             (branch_draw or branch_with())(self, branch, people, decoys[:, people], codes, room, source)

@@ -262,7 +262,8 @@ class Part:
             for own, silence in zip(self.attributes, self.answers, strict=True):
                 room[own] = silence
         chosen = Uniform(len(self.branches)).draw(codes[0], source)
-        decoys = self.draw_decoys(chosen, source)
+        some = 0 < self.decoys < len(self.attributes) - self.pivots
+        decoys = self.draw_decoys(chosen, source) if some else None
         order = np.argsort(chosen, kind="stable")
         ends = np.cumsum(np.bincount(chosen, minlength=len(self.branches)))
         groups = [
@@ -273,7 +274,7 @@ class Part:
         private = [self._draw_pivots(branch, people, codes, room, source) for branch, people in groups]
         if self.fill is None:
             return
-        if not self.fill.conditional:
+        if decoys is not None and not self.fill.conditional:
             for own, attribute in enumerate(self.attributes):
                 people = np.flatnonzero(decoys[own])
                 branch = next(branch for branch in self.branches if own not in branch)
@@ -281,7 +282,7 @@ class Part:
             return
         for (branch, people), given in zip(groups, private, strict=True):
             for other in self.others(branch):
-                shown = decoys[other][people]
+                shown = slice(None) if decoys is None else decoys[other][people]
                 drawn = self.filling(branch, other).draw(given[shown], source)
                 room[self.attributes[other]][people[shown]] = drawn
 
@@ -289,10 +290,7 @@ class Part:
         """Which attributes are decoys (attribute, person), given the branch of each person."""
         attributes, everybody = len(self.attributes), np.arange(len(chosen))
         pivots = np.array(self.branches, dtype=np.int64)[chosen].T
-        decoys = np.full((attributes, len(chosen)), self.decoys == attributes - self.pivots)
-        if decoys.all():
-            decoys[pivots, everybody] = False
-            return decoys
+        decoys = np.zeros((attributes, len(chosen)), dtype=np.bool_)
         others = attributes - self.pivots
         ranks = np.empty((0, len(chosen)), dtype=np.int64)
         for number in range(self.decoys):
