@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from privtally.collector.estimate import Phase
+from privtally.collector.estimate.likelihood import Reports, estimate, part_likelihood
 from privtally.collector.learn import learn
-from privtally.collector.likelihood import Reports, estimate, part_likelihood
 from privtally.collector.tally import count_times
 from privtally.documents.plan import Plan, design
 from privtally.documents.sub_reports import SubReports

@@ -8,8 +8,8 @@ import pytest
 
 from privtally.collector.estimate import estimate as estimate_of
 from privtally.collector.estimate import unbiased
+from privtally.collector.estimate.likelihood import OWN, SHARED, Reports, SingleQuestions, WholeReports, alone, estimate
 from privtally.collector.estimate.methods import reports_of
-from privtally.collector.likelihood import OWN, SHARED, Reports, SingleQuestions, WholeReports, alone, estimate
 from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan

@@ -11,9 +11,9 @@ import pytest
 
 from privtally.collector.estimate import unbiased
 from privtally.collector.estimate.inverse import zero_sum_basis
+from privtally.collector.estimate.likelihood import WholeReports
 from privtally.collector.learn import learn
 from privtally.collector.learn.rules import SLACK, PairError, copy_information, safe_copies, spread
-from privtally.collector.likelihood import WholeReports
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design
 from privtally.mechanisms.channel import randomized_response

@@ -28,7 +28,7 @@ app = typer.Typer(
     help="Create campaigns, open their next phase, close them and export their results.",
 )
 
-AUTO_CHOOSES = ("groups", "pivots", "decoys", "phase1_share", "max_pivot_guess", "observer")
+AUTO_CHOOSES = ("groups", "pivots", "decoys", "phase1_share")
 """Options of a campaign that --mechanism auto has no use for."""
 CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id, or as much of it as tells it apart.")]
 

@@ -164,7 +164,7 @@ def by_budget(schema: Schema, question: Question) -> dict[HideAmong, list[tuple[
 
 
 def _frequencies(schema: Schema, question: Question) -> Iterator[Expected]:
-    among = None if question.hide_among == "all" else question.hide_among
+    among = len(schema.sizes) if question.hide_among == "all" else question.hide_among
     sizes, epsilon = schema.sizes, Fraction(question.epsilon)
     for _, groups in groups_by_number(sizes, epsilon, among).values():
         variances = hidden_variances(sizes, epsilon, groups, among)

@@ -115,6 +115,9 @@ class Part:
         members: dict[Hashable, list[int]] = {}
         for own, kind in enumerate(kinds):
             members.setdefault(kind, []).append(own)
+        if len(members) == len(kinds):
+            yield from ((1, places) for places in self.shown_sets())
+            return
 
         def choose(alike: list[list[int]], left: int) -> Iterator[tuple[int, Places]]:
             if not alike:

@@ -48,7 +48,7 @@ def pivot_guess(part: Part, marginals: Sequence[Floats]) -> PivotGuess:
     private = [channel.push(np.asarray(own, dtype=float)) for channel, own in zip(part.asked, marginals, strict=True)]
     sets = list(islice(part.alike_sets(_kinds(part, private)), MAX_SETS + 1))
     if len(sets) > MAX_SETS:
-        return PivotGuess(distance_bound(part, private), exact=False)
+        return PivotGuess(min(distance_bound(part, private) * ROUNDED_UP, 1.0), exact=False)
     total, exact = 0.0, True
     for number, places in sets:
         found = _of_shown(part.showing(places) if part.silent else part, [private[own] for own in places])

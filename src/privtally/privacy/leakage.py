@@ -5,6 +5,7 @@ rates are exact Bayes rates, in rational arithmetic; bits are floats. Parts are 
 looked at by itself.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -88,6 +89,7 @@ def _of_part(part: Part, marginals: Marginals) -> _OfPart | None:
     # What a report that shows an attribute says about it, added up over the sets of its kind.
     after: dict[Hashable, Fraction] = dict.fromkeys(kinds, Fraction(0))
     times: dict[Hashable, Fraction] = dict.fromkeys(kinds, Fraction(0))
+    members = Counter(kinds)
     named, bits, sets = Fraction(0), 0.0, comb(len(part.attributes), part.shown)
     for number, places in part.alike_sets(kinds):
         own_marginals = [marginals[own] for own in places]
@@ -95,7 +97,7 @@ def _of_part(part: Part, marginals: Marginals) -> _OfPart | None:
         named += number * found[0]
         bits = bits + number * found[2] if found[2] is not None else float("nan")
         for own, guess in zip(places, found[1], strict=True):
-            share = Fraction(number, sets * kinds.count(kinds[own]))
+            share = Fraction(number, sets * members[kinds[own]])
             after[kinds[own]] += share * guess
             times[kinds[own]] += share
     values = [Guess(known, after[kind] + (1 - times[kind]) * known) for known, kind in zip(before, kinds, strict=True)]

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from privtally.collector.likelihood import Weighed
+from privtally.collector.estimate.likelihood import Weighed
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.exact.arrays import Distribution, Floats
@@ -40,7 +40,7 @@ def about_fit(history: Sequence[tuple[Plan, Counts]]) -> list[str]:
     notes = []
     for plan, counts in history:
         worst = min(_findings(plan, counts), key=lambda finding: finding.log_chance)
-        if worst.log_chance < log(FALSE_ALARM / tests):
+        if worst.log_chance < log(FALSE_ALARM) - log(tests):
             bound = "at most" if worst.seen > worst.possible else "at least"
             notes.append(
                 f"WARNING: phase {plan.phase} has reports that its plan does not explain, whatever the answers: "
@@ -146,4 +146,4 @@ def _filled_bounds(part: Part, branch: tuple[int, ...], own: int) -> tuple[Float
 def _report_bounds(part: Part, codes: Distribution) -> Floats:
     """The largest probability of each sub-report over all records."""
     high = np.concatenate([_asked_bounds(channel)[1] for channel in part.asked])
-    return Weighed.of(part, codes).probability(high)
+    return np.maximum(Weighed.of(part, codes).probability(high), np.finfo(float).tiny)

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from privtally.collector import likelihood
+from privtally.collector.estimate import likelihood
 from privtally.collector.estimate.attribute import Found, interval, wilson
 from privtally.collector.estimate.history import History
+from privtally.collector.estimate.likelihood import Alone, Reports, SingleQuestions, part_likelihood
 from privtally.collector.estimate.notes import about_conditions, about_limits
 from privtally.collector.estimate.phase import (
     PhaseEstimate,
@@ -16,10 +17,9 @@ from privtally.collector.estimate.phase import (
     debias_as_randomized_response,
     invert,
 )
-from privtally.collector.estimate.rounds import Track, changes_of, drift_of, repeats, sampling_covariance
+from privtally.collector.estimate.rounds import Track, changed, changes_of, drift_of, repeats, sampling_covariance
 from privtally.collector.estimate.sparse import shrink
 from privtally.collector.estimate.spread import phase_covariance, phase_covariance_between
-from privtally.collector.likelihood import Alone, Reports, SingleQuestions, part_likelihood
 from privtally.collector.simplex import project_to_simplex
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Change
@@ -100,7 +100,7 @@ def _likelihood(history: History, notes: list[str]) -> Found:
         notes.append(f"{reports.impossible:,} reports cannot come from their plans and were left out.")
     frequencies = likelihood.estimate(reports)
     said = _open(history) if len(history) == 1 else None
-    if said is None and reports.whole:
+    if said is None and reports.informative:
         said = _allowing_for_returns(_split(likelihood.alone(reports, frequencies), sizes), history, frequencies)
     said = said or _linear(history, notes)
     frequencies = [_shrunk(said, own) if size > MANY_LABELS else frequencies[own] for own, size in enumerate(sizes)]
@@ -129,13 +129,15 @@ def _many_labels(history: History, notes: list[str]) -> Found:
     schema = history[0][0].schema
     notes.append(f"There are more than {MOST_LABELS:,} answers in all, so that each question is estimated by itself.")
     said = _linear(history, notes)
-    few = [own for own, size in enumerate(schema.sizes) if size <= MANY_LABELS]
+    parts_of = [part for plan, _ in history for part in plan.sampler.parts]
+    drawn = {own for part in parts_of if part.fill is not None and part.fill.conditional for own in part.attributes}
+    few = [own for own, size in enumerate(schema.sizes) if size <= MANY_LABELS and own not in drawn]
     frequencies = [_shrunk(said, own) for own in range(len(schema.sizes))]
     parts = []
     for plan, counts in history:
         for part in plan.sampler.parts:
             places = [place for place, own in enumerate(part.attributes) if own in few]
-            if places and (part.fill is None or not part.fill.conditional):
+            if places:
                 attributes = tuple(few.index(part.attributes[place]) for place in places)
                 parts.append((attributes, SingleQuestions(part, counts, places)))
     if parts:
@@ -235,21 +237,22 @@ def _allowing_for_returns(said: Found, history: History, frequencies: Sequence[F
 
 def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) -> list[Found]:
     """Every round from its own reports, and from those of other rounds as far as they still count."""
-    found = {number: _likelihood(rounds[number], notes) for number in wanted}
+    alone = {number: _likelihood(rounds[number], notes) for number in wanted}
     tracks = tracks_of(rounds) if len(rounds) > 1 else None
     if tracks is None:
         if len(rounds) > 1:
             notes.append("Each round is estimated from its own reports alone.")
-        return [found[number] for number in wanted]
-    drift = drift_of(list(tracks.values()))
+        return [alone[number] for number in wanted]
+    still = {name: track for name, track in tracks.items() if not changed(track)}
+    if not still:
+        return [alone[number] for number in wanted]
+    drift = drift_of(list(still.values()))
     own = [reports_of(history) for history in rounds]
     names = rounds[0][0][0].schema.names
     estimates = []
     for number in wanted:
         weights = [
-            np.mean([track.discount(number, other, drift.best) for track in tracks.values()])
-            if other != number
-            else 1.0
+            np.mean([track.discount(number, other, drift.best) for track in still.values()]) if other != number else 1.0
             for other in range(len(rounds))
         ]
         parts = [part for reports in own for part in reports.parts]
@@ -257,8 +260,29 @@ def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], note
         frequencies = likelihood.estimate(Reports(own[0].labels, parts, counting))
         said = _smoothed([tracks[name].smoothed(number, drift.most) for name in names])
         shown = [_shrunk(said, place) if len(each) > MANY_LABELS else each for place, each in enumerate(frequencies)]
-        estimates.append(_with_intervals(shown, said))
+        moved = [place for place, name in enumerate(names) if name not in still]
+        estimates.append(_taking(_with_intervals(shown, said), alone[number], moved))
     return estimates
+
+
+def _taking(found: Found, alone: Found, places: Sequence[int]) -> Found:
+    """What all rounds say, but for some attributes what a round's own reports say."""
+    assert found.bounds is not None
+    assert alone.bounds is not None
+    assert found.alone is not None
+
+    def mixed(one: Sequence[Floats], two: Sequence[Floats]) -> list[Floats]:
+        return [two[place] if place in places else own for place, own in enumerate(one)]
+
+    own = alone.alone or alone
+    said = Found(
+        mixed(found.alone.frequencies, own.frequencies),
+        mixed(found.alone.variances, own.variances),
+        lambda place: (own if place in places else found).covariance(place),
+    )
+    bounds = (mixed(found.bounds[0], alone.bounds[0]), mixed(found.bounds[1], alone.bounds[1]))
+    frequencies = mixed(found.frequencies, alone.frequencies)
+    return Found(frequencies, said.variances, said.covariance, bounds=bounds, alone=said)
 
 
 def _smoothed(found: Sequence[tuple[Floats, Floats]]) -> Found:
@@ -278,7 +302,7 @@ def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
         return None
     everything = [phase for history in rounds for phase in history]
     own = [reports_of(history) for history in rounds]
-    if not all(reports.whole for reports in own):
+    if not all(reports.informative for reports in own):
         return None
     together = likelihood.estimate(reports_of(everything))
     said = [_split(likelihood.alone(reports, together, steps=1), schema.sizes) for reports in own]

@@ -114,6 +114,11 @@ class Drift:
     most: float
 
 
+def changed(track: Track) -> bool:
+    """Whether an attribute changed between rounds, by the test of this attribute alone: it may take no other rounds."""
+    return _compare(track)[0] < LEVEL
+
+
 def drift_of(tracks: Sequence[Track]) -> Drift:
     """How much the answers change from round to round."""
     likelihoods = np.array([sum(track.log_likelihood(change) for track in tracks) for change in STEPS.tolist()])

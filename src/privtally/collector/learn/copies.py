@@ -34,7 +34,10 @@ def learn_copies(history: History, group: Places, budget: Fraction, rule: Rule, 
     """Copy probabilities by the rule, or probabilities of matches where labels do not correspond one by one."""
     plan = history[-1][0]
     sizes = plan.schema.sizes
-    if rule == "robust" and (len(group) > MOST_ATTRIBUTES or any(_large(budget, sizes[own]) for own in group)):
+    # What the rule takes to be safe is safe where all attributes are shown.
+    some = plan.decoys is not None and plan.decoys < len(group) - 1
+    large = len(group) > MOST_ATTRIBUTES or any(_large(budget, sizes[own]) for own in group)
+    if rule == "robust" and (some or large):
         return asking(group, sizes, budget, UniformFill(), decoys=plan.decoys)
     fill = (_copies if label_by_label(plan.schema, group) else _matches)(history, group, budget, rule, people)
     # The paper's rules are for randomized response, whatever the number of labels.

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
-from math import comb
+from math import comb, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,11 @@ MOST_STEPS, CLOSE_ENOUGH = 300, 1e-7
 LEAST = 1e-12
 UNDETERMINED = 1e-9
 """A direction with less than this part of the largest information is not determined by the reports."""
-MOST_ENUMERATED = 1 << 15
+MOST_ENUMERATED = 1 << 17
 """Where there are no more different sub-reports than this, the information is the exact mean over all of them."""
+ENOUGH = 50
+"""Otherwise it is that of the reports seen, if there are this many different ones for each frequency: fewer would make
+intervals too narrow, or leave directions open that the reports do determine."""
 
 
 @dataclass(frozen=True)
@@ -57,47 +60,65 @@ class Weighed:
     """A number for each set of attributes that is shown."""
     anyway: Floats | float = 0.0
     """The part of each probability that no frequency changes."""
+    log_scale: Floats | float = 0.0
+    """The logarithm of what every weight of a sub-report was divided by: with many attributes all would be 0."""
 
     @classmethod
     def of(cls, part: Part, codes: Integers) -> "Weighed":
         attributes = np.nonzero(codes < np.array(part.answers))[1].reshape(len(codes), part.shown)
         own = np.take_along_axis(codes, attributes, axis=1)
         places = np.cumsum([0, *part.answers[:-1]])[attributes] + own
-        chance = 1 / len(part.branches) / comb(len(part.attributes) - part.pivots, part.decoys)
-        weights = np.full(places.shape, chance)
+        # Weights are those of decoys divided by those of even ones, of which all but the pivot's are shown.
+        weights = np.array(part.answers, dtype=float)[attributes]
+        even = np.log(weights).sum(axis=1)
+        chance = -log(len(part.branches)) - log(comb(len(part.attributes) - part.pivots, part.decoys))
         if part.fill is not None and not part.fill.conditional:
-            filled = np.concatenate([_row(part, own) for own in range(len(part.answers))])[places]
-            for one, two in permutations(range(part.shown), 2):
-                weights[:, one] *= filled[:, two]
+            rows = [_row(part, own) * answers for own, answers in enumerate(part.answers)]
+            weights *= _products_of_others(np.concatenate(rows)[places])
         elif part.fill is not None:
             for one, two in permutations(range(part.shown), 2):
-                weights[:, one] *= _filled(part, attributes[:, [one, two]], own[:, [one, two]])
+                filled = _filled(part, attributes[:, [one, two]], own[:, [one, two]])
+                weights[:, one] *= filled * np.array(part.answers)[attributes[:, two]]
         radix = len(part.attributes) ** np.arange(part.shown, dtype=object)
         numbers = (attributes * radix).sum(axis=1) if part.silent else np.zeros(len(codes), dtype=np.int64)
-        return cls(places, weights, numbers)
+        return cls(places, weights, numbers, log_scale=chance - even)
 
     def only(self, chosen: NDArray[np.bool_]) -> "Weighed":
         """Some of the sub-reports."""
-        return Weighed(self.places[chosen], self.weights[chosen], self.shown[chosen])
+        scale = self.log_scale if isinstance(self.log_scale, float) else self.log_scale[chosen]
+        return Weighed(self.places[chosen], self.weights[chosen], self.shown[chosen], log_scale=scale)
+
+    def relative(self, private: Floats) -> Floats:
+        """The probability of each sub-report divided by its scale, from the frequencies of private codes."""
+        chances: Floats = self.anyway + (self.weights * private[self.places]).sum(axis=1)
+        return chances
 
     def probability(self, private: Floats) -> Floats:
-        """The probability of each sub-report, from the frequencies of private codes."""
-        chances: Floats = self.anyway + (self.weights * private[self.places]).sum(axis=1)
+        """The probability of each sub-report."""
+        chances: Floats = self.relative(private) * np.exp(self.log_scale)
         return chances
 
     def gradient(self, private: Floats, times: Floats | Integers) -> Floats:
         """Σ times · ∂log P."""
-        shares = self.weights * (times / self.probability(private))[:, None]
+        shares = self.weights * (times / self.relative(private))[:, None]
         return np.bincount(self.places.ravel(), shares.ravel(), len(private)).astype(float)
 
     def information(self, private: Floats, times: Floats | Integers) -> Floats:
         """Σ times · ∂log P ∂log Pᵀ."""
-        codes, shares = len(private), self.weights / self.probability(private)[:, None]
+        codes, shares = len(private), self.weights / self.relative(private)[:, None]
         total = np.zeros(codes * codes)
         for one, two in product(range(self.places.shape[1]), repeat=2):
             cells = self.places[:, one] * codes + self.places[:, two]
             total += np.bincount(cells, times * shares[:, one] * shares[:, two], codes * codes)
         return total.reshape(codes, codes)
+
+
+def _products_of_others(values: Floats) -> Floats:
+    """For each value of a row the product of all others."""
+    before = np.cumprod(np.column_stack([np.ones(len(values)), values[:, :-1]]), axis=1)
+    behind = np.cumprod(np.column_stack([np.ones(len(values)), values[:, :0:-1]]), axis=1)[:, ::-1]
+    products: Floats = np.asarray(before * behind, dtype=float)
+    return products
 
 
 def _filled(part: Part, pairs: Integers, codes: Integers) -> Floats:
@@ -167,6 +188,12 @@ class WholeReports:
             information = self._seen.information(private, self._times)
         push = block_diagonal([channel.push(np.eye(channel.inputs)) for channel in self._part.asked])
         return np.asarray(push @ information @ push.T)
+
+    @property
+    def informative(self) -> bool:
+        """Whether the information is exact, or known well enough from the reports seen."""
+        few = self._part.distinct <= MOST_ENUMERATED
+        return few or len(self._times) >= ENOUGH * sum(self._part.sizes)
 
     def _expected(self, every: Weighed) -> Floats:
         """How many reports show what each sub-report shows, divided by the probability of showing that.
@@ -251,9 +278,9 @@ class Reports:
         return total
 
     @property
-    def whole(self) -> bool:
-        """Whether all sub-reports are kept whole."""
-        return all(isinstance(likelihood, WholeReports) for _, likelihood in self.parts)
+    def informative(self) -> bool:
+        """Whether all sub-reports are kept whole, and their information is known well."""
+        return all(isinstance(likelihood, WholeReports) and likelihood.informative for _, likelihood in self.parts)
 
     @property
     def impossible(self) -> int:
