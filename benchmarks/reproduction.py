@@ -126,7 +126,7 @@ def make_report(runs: int, seed: int, directory: Path, workers: int) -> str:
                 _conclusions(),
                 "## Next",
                 "- [How accurate it is](accuracy.md): estimates and rules that do better.\n"
-                "- [The mechanisms, exactly](mechanisms.md).",
+                "- [The mechanisms, exactly](mechanisms.md#what-copying-can-and-cannot-do): what copying can and cannot do.",
             ]
         )
         + "\n"
