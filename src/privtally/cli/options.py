@@ -211,7 +211,7 @@ def read_hide_among(text: str) -> HideAmong:
 
     among: Any = int(text) if text.isdecimal() else text
     check_hide_among(among)
-    return among  # type: ignore[no-any-return]
+    return among  # type: ignore[no-any-return]  # what was checked is a number or "all"
 
 
 AUTO = "with --mechanism auto, which chooses"
