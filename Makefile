@@ -44,6 +44,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.house
 	$(BIN)/typos
 	$(BIN)/python -m tools.links
 	$(BIN)/python -m tools.prose

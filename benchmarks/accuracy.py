@@ -18,43 +18,44 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
-from privtally.collector.estimate import Phase, estimate
-from privtally.collector.learn import learn
-from privtally.collector.simplex import project_to_simplex
+from privtally.collector.estimate import estimate
+from privtally.collector.inverse import project_to_simplex
+from privtally.collector.learn import learn_with
 from privtally.collector.tally import count
-from privtally.documents.campaign import phase1_people
-from privtally.documents.plan import design
-from privtally.exact.arrays import Floats
+from privtally.documents.campaign import Asking, drive
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan
+from privtally.exact.randomness import Source
+from privtally.exact.types import Codes, Floats
 from privtally.lab.advise import recommend
-from privtally.lab.parallel import run_jobs
-from privtally.lab.population import Synthetic
-from privtally.lab.seed import seeded
-from privtally.mechanisms import NAMED
+from privtally.lab.compare import run_jobs
+from privtally.lab.population import Synthetic, seeded
+from privtally.mechanisms.named import NAMED
 from privtally.names import Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type
 
 PEOPLE, EPSILONS = (1_000, 5_000, 20_000), (0.5, 1.0, 2.0, 4.0)
 RUNS = 10
-PHASE1_SHARE = 0.1
-Ways = dict[str, tuple[dict[str, Any], Method]]
+Ways = dict[str, tuple[Asking, Method]]
 CLASSICAL: Ways = {
-    "SPL": ({"mechanism": "spl"}, "paper"),
-    "RS+FD": ({"mechanism": "rs-fd"}, "paper"),
-    "RS+RFD": ({"mechanism": "rs-rfd"}, "paper"),
-    "Corr-RR, published": ({"mechanism": "corr-rr", "rule": "published"}, "paper"),
-    "Corr-RR, proposition": ({"mechanism": "corr-rr", "rule": "proposition"}, "paper"),
+    "SPL": (Asking("spl"), "paper"),
+    "RS+FD": (Asking("rs-fd"), "paper"),
+    "RS+RFD": (Asking("rs-rfd"), "paper"),
+    "Corr-RR, published": (Asking.of("corr-rr", rule="published"), "paper"),
+    "Corr-RR, proposition": (Asking.of("corr-rr", rule="proposition"), "paper"),
 }
 OTHERS: Ways = {
-    "SMP": ({"mechanism": "smp"}, "likelihood"),
-    "Corr-RR": ({"mechanism": "corr-rr"}, "likelihood"),
-    "Cond-RR": ({"mechanism": "cond-rr"}, "likelihood"),
+    "SMP": (Asking("smp"), "likelihood"),
+    "Corr-RR": (Asking("corr-rr"), "likelihood"),
+    "Cond-RR": (Asking("cond-rr"), "likelihood"),
 }
 DEFAULT = "default"
 
@@ -102,29 +103,25 @@ def simulated() -> list[Table]:
 
 def errors_of(table: Table, people: int, epsilon: float, runs: int) -> dict[str, float | None]:
     """The mean squared error of every way on one cell; None where a mechanism does not take these questions."""
-    chosen = recommend(table.schema, epsilon, people).design.options
+    chosen = recommend(table.schema, epsilon, people).design
     ways: Ways = {**CLASSICAL, **OTHERS, DEFAULT: (chosen, "likelihood")}
     return {name: _error_of(table, people, epsilon, runs, name, *way) for name, way in ways.items()}
 
 
 def _error_of(
-    table: Table, people: int, epsilon: float, runs: int, name: str, options: dict[str, Any], method: Method
+    table: Table, people: int, epsilon: float, runs: int, name: str, asking: Asking, method: Method
 ) -> float | None:
     digest = hashlib.sha256(f"{table.name} {people} {epsilon} {name}".encode()).digest()
     generator, source = np.random.default_rng(int.from_bytes(digest)), seeded(int.from_bytes(digest[:8]))
-    rule = {"rule": options["rule"]} if "rule" in options else {}
-    designing = {key: value for key, value in options.items() if key != "rule"}
+    first = asking.learning.phase1_people(people)
+    learning = msgspec.structs.replace(asking.learning, people=people - first)
     squares = []
     for _ in range(runs):
         codes = table.codes[generator.integers(len(table.codes), size=people)].astype(code_type(table.schema.sizes))
         try:
-            plan = design(table.schema, epsilon, **designing, source=seeded(1))
-            learns = NAMED[plan.mechanism].learns
-            first = phase1_people(people, PHASE1_SHARE) if learns else people
-            history: list[Phase] = []
-            for rows in (codes[:first], codes[first:])[: 1 + learns]:
-                plan = learn(history, people=people - first, **rule) if history else plan
-                history.append((plan, count(plan, respond_many(plan, Records(plan.schema, rows), source).codes)))
+            plan = asking.first_plan(table.schema, epsilon, source=seeded(1))
+            phases = [codes[:first], codes[first:]] if NAMED[plan.mechanism].learns else [codes]
+            history = drive(plan, partial(_collect, phases=phases, source=source), partial(learn_with, learning))
         except ValueError:  # equal labels are needed, or tables would be too large
             return None
         found = estimate(history, method).attributes.values()
@@ -135,6 +132,10 @@ def _error_of(
         ]
         squares.append(np.mean([np.mean((one - two) ** 2) for one, two in zip(own, truth, strict=True)]))
     return float(np.mean(squares))
+
+
+def _collect(plan: Plan, phases: Sequence[Codes], source: Source) -> Counts:
+    return count(plan, respond_many(plan, Records(plan.schema, phases[plan.phase - 1]), source).codes)
 
 
 def ratios(errors: dict[str, float | None]) -> dict[str, float]:

@@ -20,29 +20,26 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+import privtally
 from benchmarks.accuracy import rewrite
-from privtally.cli.auto import layout
 from privtally.collector.estimate import estimate
-from privtally.collector.learn import LaterGroups
 from privtally.collector.tally import count
+from privtally.documents.campaign import Asking
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
-from privtally.exact.source import Source
-from privtally.job import run_campaign
-from privtally.lab.advise import recommend
-from privtally.lab.compare import POINTS
-from privtally.lab.paper.datasets import data_directory, read_lines
-from privtally.lab.seed import seeded
-from privtally.lab.variants import chosen_groups
-from privtally.mechanisms import NAMED
-from privtally.mechanisms.channel import randomized_response
+from privtally.exact.randomness import Source
+from privtally.lab.advise import layout, recommend
+from privtally.lab.compare import POINTS, chosen_groups
+from privtally.lab.paper.data import data_directory, read_lines
+from privtally.lab.population import seeded
+from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.grouping import unbiased_variance
-from privtally.mechanisms.named import RandomizedResponse, best_channel
+from privtally.mechanisms.named import NAMED, RandomizedResponse, best_channel
 from privtally.names import MechanismChoice, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
-from privtally.tables.csv_table import open_table
+from privtally.tables.answers import open_table
 
 SCHEMA = Path(__file__).with_name("adult.toml").read_text()
 COLUMNS = {"age": 0, "workclass": 1, "education": 3, "marital-status": 5, "relationship": 7, "sex": 9}
@@ -103,8 +100,7 @@ def run(way: Way, records: Records, epsilon: float, source: Source) -> Estimate:
     """What `privtally run` would estimate."""
     schema, mechanism = records.schema, way.mechanism
     if mechanism == "auto":
-        chosen = recommend(schema, epsilon, len(records)).design
-        return run_campaign(records, epsilon, source=source, **chosen.options).estimate("likelihood")
+        return privtally.run(records, schema, epsilon, source=source).estimate
     if way.plain:
         plan = design(schema, epsilon, mechanism, source=source)
         plain = (msgspec.structs.replace(p, channels=(RandomizedResponse(),) * len(p.channels)) for p in plan.parts)
@@ -112,9 +108,9 @@ def run(way: Way, records: Records, epsilon: float, source: Source) -> Estimate:
         return estimate([(plan, count(plan, respond_many(plan, records, source).codes))], "likelihood")
     after_phase1 = way.groups and NAMED[mechanism].learns
     groups = _groups(schema, epsilon, mechanism) if way.groups and not after_phase1 else None
-    later: LaterGroups = "auto" if after_phase1 else None
-    job = run_campaign(records, epsilon, mechanism, source, groups=groups, later_groups=later, pivots=way.pivots)
-    return job.estimate("likelihood")
+    asking = Asking.of(mechanism, groups=groups, later_groups="auto" if after_phase1 else None, pivots=way.pivots)
+    result: privtally.Result = privtally.run(records, schema, epsilon, source=source, **asking.keywords)
+    return result.estimate
 
 
 def _groups(schema: Schema, epsilon: float, mechanism: MechanismName) -> Sequence[Sequence[str]]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privtally.exact.arrays import Floats
-from privtally.job import run_campaign
-from privtally.lab.paper.datasets import data_directory, read_lines
-from privtally.lab.seed import seeded
-from privtally.mechanisms.coarsen import coarsened
+import privtally
+from privtally.exact.types import Floats
+from privtally.lab.paper.data import data_directory, read_lines
+from privtally.lab.population import seeded
+from privtally.mechanisms.named import coarsened
 from privtally.names import MechanismName, Method, Rule
 from privtally.schema import Attribute, Records, Schema
 
@@ -120,8 +120,11 @@ def error(people: Records, epsilon: float, campaign: Campaign, seed: int, *, cla
         if campaign.coarse:
             merged = [matrix.argmax(axis=0)[own] for matrix, own in zip(sums, people.codes.T, strict=True)]
             asked = Records(coarsened(people.schema), np.column_stack(merged))
-    job = run_campaign(asked, epsilon, campaign.mechanism, seeded(seed), rule=campaign.rule)
-    found = [np.array(own.frequencies) for own in job.estimate(campaign.method).attributes.values()]
+    mechanism, method, source = campaign.mechanism, campaign.method, seeded(seed)
+    result = privtally.run(
+        asked, asked.schema, epsilon, mechanism=mechanism, method=method, source=source, rule=campaign.rule
+    )
+    found = [np.array(own.frequencies) for own in result.estimate.attributes.values()]
     if classes and not campaign.coarse:
         found = [matrix @ own for matrix, own in zip(sums, found, strict=True)]
     return float(np.mean([np.mean((one - two) ** 2) for one, two in zip(found, truth, strict=True)]))

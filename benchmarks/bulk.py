@@ -26,11 +26,10 @@ import numpy as np
 
 from benchmarks.core import ATTRIBUTES, SIZE, plan_of
 from privtally.documents.plan import Plan
-from privtally.exact.arrays import Codes
-from privtally.exact.source import Source, Stream, Words
+from privtally.exact.randomness import Source, Stream, Words
+from privtally.exact.types import Codes
 from privtally.names import MechanismName
-from privtally.participant.bulk import respond_in_bulk
-from privtally.participant.respond import respond_many
+from privtally.participant.respond import respond_in_bulk, respond_many
 from privtally.schema import Records
 
 BLOCK = 1 << 18

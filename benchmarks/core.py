@@ -23,13 +23,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.documents.learned import Learned, LearnedFrom
-from privtally.documents.plan import Plan, design
-from privtally.exact.probability import nearest_distribution, nearest_probability
-from privtally.exact.source import Stream
-from privtally.mechanisms import NAMED
+from privtally.documents.plan import Learned, LearnedFrom, Plan, design
+from privtally.exact.randomness import Stream
+from privtally.exact.rational import nearest_distribution, nearest_probability
 from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, RowFill, Table, TableFill, table_places
-from privtally.mechanisms.named import asking
+from privtally.mechanisms.named import NAMED, asking
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema

@@ -14,28 +14,28 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from typing import Any
 
 import msgspec
 import numpy as np
 
-from privtally.collector.estimate import Phase, estimate
-from privtally.collector.learn import learn
+from privtally.collector.estimate import estimate
+from privtally.collector.learn import learn_with
 from privtally.collector.tally import count, count_times
-from privtally.documents.campaign import phase1_people, refresh
+from privtally.documents.campaign import Asking, Learning, Phase, drive
+from privtally.documents.counts import Counts, distinct
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan, design
-from privtally.documents.sub_reports import distinct
-from privtally.exact.arrays import Floats, Integers
-from privtally.lab import survey
-from privtally.lab.parallel import run_jobs
-from privtally.lab.seed import seeded
+from privtally.exact.types import Floats, Integers
+from privtally.lab import population as survey
+from privtally.lab.compare import run_jobs
+from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import NAMED
-from privtally.names import MechanismName
+from privtally.mechanisms.named import NAMED
+from privtally.names import MECHANISMS
 from privtally.participant.respond import respond_many
 from privtally.schema import Attribute, Records, Schema, code_type
 
@@ -101,59 +101,62 @@ LONG = Population(
 
 @dataclass(frozen=True)
 class Option:
-    """A population, a mechanism, and what `design` and `learn` are told."""
+    """A population, and how it is asked."""
 
     population: Population
-    mechanism: MechanismName
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    learning: Mapping[str, Any] = field(default_factory=dict)
+    asking: Asking
     rounds: int = 1
 
 
-LEARNING: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
-ALL: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", *LEARNING)
 PAIRS = (("smokes", "pet"), ("travel", "age"))
 OPTIONS = {
-    **{name: Option(ALIKE, name) for name in ALL},
-    **{f"{name}, unlike": Option(MIXED, name) for name in ALL},
-    **{f"rs-fd, {many} decoys": Option(ALIKE, "rs-fd", {"decoys": many}) for many in (1, 2)},
-    **{f"{name}, one decoy, unlike": Option(MIXED, name, {"decoys": 1}) for name in ("rs-fd", "rs-rfd", "cond-rr")},
-    "corr-rr, one decoy": Option(ALIKE, "corr-rr", {"decoys": 1}),
-    "corr-rr, published": Option(ALIKE, "corr-rr", learning={"rule": "published"}),
-    **{f"{name}, groups": Option(MIXED, name, {"groups": PAIRS}) for name in ("smp", "rs-fd", "cond-rr")},
-    "smp, two pivots": Option(MIXED, "smp", {"pivots": 2}),
-    "rs-fd, two pivots": Option(MIXED, "rs-fd", {"pivots": 2}),
-    **{f"{name}, 87 labels": Option(LONG, name) for name in ("spl", "smp", "rs-fd")},
-    "one decoy, three rounds": Option(MIXED, "rs-fd", {"decoys": 1}, rounds=3),
+    **{name: Option(ALIKE, Asking(name)) for name in MECHANISMS},
+    **{f"{name}, unlike": Option(MIXED, Asking(name)) for name in MECHANISMS},
+    **{f"rs-fd, {many} decoys": Option(ALIKE, Asking("rs-fd", decoys=many)) for many in (1, 2)},
+    "rs-fd, one decoy, unlike": Option(MIXED, Asking("rs-fd", decoys=1)),
+    "rs-rfd, one decoy, unlike": Option(MIXED, Asking("rs-rfd", decoys=1)),
+    "cond-rr, one decoy, unlike": Option(MIXED, Asking("cond-rr", decoys=1)),
+    "corr-rr, one decoy": Option(ALIKE, Asking("corr-rr", decoys=1)),
+    "corr-rr, published": Option(ALIKE, Asking("corr-rr", learning=Learning(rule="published"))),
+    "smp, groups": Option(MIXED, Asking("smp", PAIRS)),
+    "rs-fd, groups": Option(MIXED, Asking("rs-fd", PAIRS)),
+    "cond-rr, groups": Option(MIXED, Asking("cond-rr", PAIRS)),
+    "smp, two pivots": Option(MIXED, Asking("smp", pivots=2)),
+    "rs-fd, two pivots": Option(MIXED, Asking("rs-fd", pivots=2)),
+    "spl, 87 labels": Option(LONG, Asking("spl")),
+    "smp, 87 labels": Option(LONG, Asking("smp")),
+    "rs-fd, 87 labels": Option(LONG, Asking("rs-fd")),
+    "one decoy, three rounds": Option(MIXED, Asking("rs-fd", decoys=1), rounds=3),
 }
 Cell = tuple[str, int, float]
 
 
 def plans_of(option: Option, epsilon: float) -> Plan:
     """The first plan of a campaign, the same in every run."""
-    return design(option.population.schema, epsilon, option.mechanism, **option.arguments, source=seeded(1))
+    return option.asking.first_plan(option.population.schema, epsilon, source=seeded(1))
 
 
-def counted(plan: Plan, codes: Integers, generator: np.random.Generator) -> Phase:
+def counted(plan: Plan, codes: Integers, generator: np.random.Generator) -> Counts:
     """The counts of these people's reports."""
     if np.prod(plan.schema.sizes) <= EXACT_RECORDS:
         reports = simulate(plan.sampler, distinct(plan.schema.sizes, codes, np.ones(len(codes), np.int64)), generator)
-        return plan, count_times(plan, reports.codes, reports.times)
+        return count_times(plan, reports.codes, reports.times)
     records = Records(plan.schema, codes.astype(code_type(plan.schema.sizes)))
-    return plan, count(plan, respond_many(plan, records, seeded(int(generator.integers(1 << 62)))).codes)
+    return count(plan, respond_many(plan, records, seeded(int(generator.integers(1 << 62)))).codes)
 
 
 def campaign(option: Option, first: Plan, people: int, generator: np.random.Generator) -> list[Phase]:
     """A campaign of people drawn from the population."""
-    history: list[Phase] = []
-    for number in range(option.rounds):
-        plan = refresh([plan for plan, _ in history]) if number else first
-        phase1 = phase1_people(people, 0.1) if NAMED[option.mechanism].learns else people
-        history.append(counted(plan, option.population.people(phase1, generator), generator))
-        if phase1 < people:
-            later = learn(history, people=people - phase1, **option.learning)
-            history.append(counted(later, option.population.people(people - phase1, generator), generator))
-    return history
+    learning, asked = option.asking.learning, [people]
+    if NAMED[option.asking.mechanism].learns:
+        asked = [learning.phase1_people(people)]
+        asked.append(people - asked[0])
+        learning = msgspec.structs.replace(learning, people=asked[1])
+
+    def collect(plan: Plan) -> Counts:
+        return counted(plan, option.population.people(asked[plan.learned is not None], generator), generator)
+
+    return drive(first, collect, partial(learn_with, learning), rounds=option.rounds)
 
 
 def held_in(found: Estimate, population: Population) -> Iterator[tuple[str, bool]]:
@@ -195,6 +198,10 @@ def coverage(cell: Cell, runs: int, seed: int) -> dict[str, float]:
     return {what: float(np.mean(each)) for what, each in held.items()}
 
 
+def _of_phase(plan: Plan, asked: Sequence[Integers], generator: np.random.Generator) -> Counts:
+    return counted(plan, asked[plan.phase - 1], generator)
+
+
 def demo(runs: int, seed: int) -> dict[str, float]:
     """The demo with 500 people: corr-rr at ε = 2, its survey's own law."""
     many = survey.simulate(2_000_000, seeded(seed)).frequencies()
@@ -203,8 +210,9 @@ def demo(runs: int, seed: int) -> dict[str, float]:
     held: dict[str, list[bool]] = {}
     for _ in range(runs):
         codes = survey.simulate(500, source).codes.astype(np.int64)
-        history = [counted(first, codes[:50], generator)]
-        history.append(counted(learn(history, people=450), codes[50:], generator))
+        asked = codes[:50], codes[50:]
+        collect = partial(_of_phase, asked=asked, generator=generator)
+        history = drive(first, collect, partial(learn_with, Learning(people=450)))
         for name, own in estimate(history).attributes.items():
             for label, low, true, high in zip(own.labels, own.low or (), many[name], own.high or (), strict=True):
                 held.setdefault(f"{name}: {label}", []).append(low <= true <= high)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privtally.mechanisms.channel import Asked, randomized_response
+from privtally.mechanisms.channels import Asked, randomized_response
 from privtally.mechanisms.named import best_channel
 from privtally.mechanisms.projective import Projective
 

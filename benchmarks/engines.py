@@ -19,13 +19,12 @@ from typing import get_args
 import numpy as np
 
 from privtally.documents.plan import design
-from privtally.exact.source import Stream
+from privtally.exact.randomness import Stream
 from privtally.files import write_bytes
 from privtally.names import EngineName
 from privtally.participant.respond import respond_many
 from privtally.schema import Attribute, Records, Schema
-from privtally.tables.gathering import Gathered
-from privtally.tables.report_output import write_reports
+from privtally.tables.report_output import Gathered, write_reports
 
 FILES, AT_ONCE = 4, 1 << 18
 SCHEMA = Schema(tuple(Attribute(f"question {number}", ("a", "b", "c", "d")) for number in range(4)))

@@ -15,14 +15,13 @@ import numpy as np
 from privtally.collector.estimate import estimate
 from privtally.collector.learn import learn
 from privtally.collector.tally import count_times
-from privtally.documents.counts import Counts
+from privtally.documents.counts import Counts, SubReports
 from privtally.documents.plan import Plan, design
-from privtally.documents.sub_reports import SubReports
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import NAMED
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.grouping import best_groups, unbiased_variance
+from privtally.mechanisms.named import NAMED
 from privtally.names import MechanismName
 from privtally.schema import Schema
 

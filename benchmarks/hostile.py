@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.service import exchange, new_campaign, requests_of, started
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
 

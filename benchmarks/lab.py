@@ -16,9 +16,8 @@ from itertools import permutations
 
 import numpy as np
 
-from privtally.collector.learn.rules import published
-from privtally.lab.paper.experiment import PAPER_METHODS, Setting, run_errors
-from privtally.lab.paper.panels import panels
+from privtally.collector.copies import published
+from privtally.lab.paper.experiments import PAPER_METHODS, Setting, panels, run_errors
 from privtally.lab.population import Synthetic
 
 RUNS = 100

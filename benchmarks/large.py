@@ -24,9 +24,9 @@ from privtally.collector.learn import learn
 from privtally.collector.tally import count
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design, load_plan
-from privtally.exact.source import Stream
+from privtally.exact.randomness import Stream
 from privtally.files import write_bytes
-from privtally.mechanisms import NAMED
+from privtally.mechanisms.named import NAMED
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema

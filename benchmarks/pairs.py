@@ -10,18 +10,16 @@ from math import comb
 
 import numpy as np
 
-from privtally.collector.consistent import carried
-from privtally.collector.estimate.several import information, table_matrix
+from privtally.collector.inverse import information, table_matrix
 from privtally.collector.learn import learn
-from privtally.collector.pairs import estimate_pairs
+from privtally.collector.pairs import carried, estimate_pairs
 from privtally.collector.tally import count_times
-from privtally.documents.counts import Counts
+from privtally.documents.counts import Counts, SubReports
 from privtally.documents.plan import Plan, design
-from privtally.documents.sub_reports import SubReports
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import NAMED
-from privtally.mechanisms.channel import Asked
+from privtally.mechanisms.channels import Asked
+from privtally.mechanisms.named import NAMED
 from privtally.names import MechanismName
 from privtally.schema import Schema
 

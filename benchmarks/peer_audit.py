@@ -12,7 +12,7 @@ import sys
 from collections.abc import Hashable
 from typing import Any
 
-from privtally.privacy.attack import Codes, attack, one_by_one
+from benchmarks.attack import Codes, attack, one_by_one
 
 SIZES = (4, 4, 4, 4)
 EPSILON = 1.0

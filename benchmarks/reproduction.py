@@ -20,11 +20,17 @@ from benchmarks.what_if import (
     published_beyond_a_guess,
 )
 from privtally.files import write_bytes
-from privtally.lab.paper.datasets import DIRECTORY_VARIABLE, data_directory
-from privtally.lab.paper.experiment import PAPER_METHODS
-from privtally.lab.paper.others import make_other
-from privtally.lab.paper.panels import REAL, figure_name
-from privtally.lab.paper.reproduce import Result, choose_ids, reproduce, root_mean_square_z
+from privtally.lab.paper.data import DIRECTORY_VARIABLE, data_directory
+from privtally.lab.paper.experiments import (
+    PAPER_METHODS,
+    REAL,
+    Result,
+    choose_ids,
+    figure_name,
+    reproduce,
+    root_mean_square_z,
+)
+from privtally.lab.paper.output import make_other
 from privtally.version import SOFTWARE
 
 PAGE = Path(__file__).parents[1] / "docs" / "notes" / "reproduction.md"

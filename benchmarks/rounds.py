@@ -18,18 +18,18 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.accuracy import rewrite
-from privtally.collector.estimate.attribute import Found
-from privtally.collector.estimate.history import History, in_rounds
-from privtally.collector.estimate.methods import IN_ROUNDS
+from privtally.collector.estimate import IN_ROUNDS
 from privtally.collector.learn import learn
+from privtally.collector.rounds import in_rounds
+from privtally.collector.summaries import Found
 from privtally.collector.tally import count_times
-from privtally.documents.campaign import refresh
+from privtally.documents.campaign import History, refresh
+from privtally.documents.counts import distinct
 from privtally.documents.estimate import NORMAL_95
 from privtally.documents.plan import Plan, design
-from privtally.documents.sub_reports import distinct
-from privtally.exact.arrays import Floats, Integers
+from privtally.exact.types import Floats, Integers
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import NAMED
+from privtally.mechanisms.named import NAMED
 from privtally.names import MechanismName
 from privtally.schema import Schema
 

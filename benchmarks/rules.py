@@ -13,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from privtally.collector.estimate import Phase
-from privtally.collector.estimate.likelihood import Reports, estimate, part_likelihood
 from privtally.collector.learn import learn
+from privtally.collector.likelihood import Reports, estimate, part_likelihood
 from privtally.collector.tally import count_times
+from privtally.documents.campaign import Phase
+from privtally.documents.counts import SubReports
 from privtally.documents.plan import Plan, design
-from privtally.documents.sub_reports import SubReports
-from privtally.exact.arrays import Floats, Integers
-from privtally.lab.population import Synthetic
-from privtally.lab.seed import seeded
+from privtally.exact.types import Floats, Integers
+from privtally.lab.population import Synthetic, seeded
 from privtally.lab.simulate import simulate
 from privtally.names import RULES
 from privtally.schema import Schema

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.service import CONNECTIONS, client, exchange, new_campaign, requests_of, started
 from privtally.documents.estimate import load_estimate
 from privtally.documents.plan import Plan, load_plan
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
 

@@ -13,13 +13,12 @@ import numpy as np
 
 from privtally.collector.estimate import estimate
 from privtally.documents.plan import design
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.schema import Schema
-from privtally.store import open_store, surveys
-from privtally.store.accept import Arrival, accept
-from privtally.store.options import Options
+from privtally.store import campaigns, open_store
+from privtally.store.campaigns import FOLD_AFTER, Options, counts_of, fold
+from privtally.store.intake import Arrival, accept
 from privtally.store.session import StoredReport
-from privtally.store.tallies import FOLD_AFTER, counts_of, fold
 
 SIZES = (1_000, 100_000, 1_000_000)
 GROUP = 20_000
@@ -33,8 +32,8 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         store = await open_store(f"sqlite:///{path}")
-        survey = await store.write(partial(surveys.create, title="Load", plan=plan, options=Options()))
-        number, stored, since = survey.plan_numbers[0], 0, 0
+        campaign = await store.write(partial(campaigns.create, title="Load", plan=plan, options=Options()))
+        number, stored, since = campaign.plan_numbers[0], 0, 0
         for size in SIZES:
             begin = time.perf_counter()
             while stored < size:
@@ -42,7 +41,7 @@ async def main() -> None:
                 codes = made_up.integers(0, 4, (group, 6), dtype=np.uint8)
                 ids = made_up.bytes(16 * group)
                 rows = [
-                    Arrival(survey.number, StoredReport(number, ids[16 * own : 16 * own + 16], codes[own].tobytes()))
+                    Arrival(campaign.number, StoredReport(number, ids[16 * own : 16 * own + 16], codes[own].tobytes()))
                     for own in range(group)
                 ]
                 await store.write(partial(accept, arrivals=rows))

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from privtally.lab.paper.datasets import load_dataset
-from privtally.lab.paper.experiment import PAPER_METHODS, Setting, run_errors
-from privtally.lab.paper.panels import EPSILONS, panels
-from privtally.lab.paper.published import published_error
+from privtally.lab.paper.data import load_dataset, published_error
+from privtally.lab.paper.experiments import EPSILONS, PAPER_METHODS, Setting, panels, run_errors
 from privtally.lab.population import Synthetic
 
 CHANGES: Mapping[str, Callable[[Setting], Setting]] = {

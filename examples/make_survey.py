@@ -4,9 +4,8 @@ import csv
 import sys
 from pathlib import Path
 
-from privtally.exact.source import Source
-from privtally.lab.seed import seeded
-from privtally.lab.survey import SCHEMA, simulate
+from privtally.exact.randomness import Source
+from privtally.lab.population import SCHEMA, seeded, simulate
 
 PEOPLE = {"survey-1.csv": 400, "survey-2.csv": 3_600}
 NEXT_YEAR = {"survey-3.csv": 400, "survey-4.csv": 3_600}

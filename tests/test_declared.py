@@ -59,7 +59,7 @@ def test_what_may_be_read_off_the_data_is_refused(frame: Any) -> None:
         (values(pl.String), {"other": DECLARED}, "'other'"),
         (values(pl.String), {"mood": pd.CategoricalDtype()}, "'mood'"),
         (values(pl.String), {"mood": pl.String()}, "'mood'"),
-        (values(pl.String), {"mood": pd.CategoricalDtype([1, 2])}, "'mood'"),
+        (values(pl.String), {"mood": pd.CategoricalDtype([1.5, 2.5])}, "'mood'"),
         (values(pl.Enum(["mal"])), {}, "'mood'"),
     ],
 )

@@ -1,9 +1,24 @@
+"""What a schema declares: labels, numbers, skipped answers and alignments; refusals never quote an answer."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from privtally.errors import RecordError, SchemaError
-from privtally.schema import Attribute, Record, Records, Schema, code_type
+from privtally.documents.plan import design, load_plan
+from privtally.errors import PlanError, RecordError, SchemaError
+from privtally.exact import canonical
+from privtally.participant.respond import encode
+from privtally.schema import NO_ANSWER, Alignment, Attribute, BinRange, Bins, Record, Records, Schema, code_type
+from privtally.tables.answers import open_table
+from tests.support import Scripted
 
 TOML = """
 [[attributes]]
@@ -58,7 +73,7 @@ def test_the_largest_domain_is_allowed() -> None:
             "declared twice",
         ),
         ('{"attributes": [{"name": "a", "labels": ["x", "y"], "note": 1}]}', "unknown field `note`"),
-        ('{"attributes": [{"name": "a", "labels": ["x", 2]}]}', "Expected `str`, got `int`"),
+        ('{"attributes": [{"name": "a", "labels": ["x", null]}]}', "Expected `str`, got `null`"),
         ('{"attributes": [{"name": "a"}]}', "answers"),
         ("{", "not well-formed"),
         ("[" * 100_000, "not well-formed"),
@@ -83,10 +98,59 @@ def test_bad_toml_is_refused() -> None:
 
 
 def test_labels_from_python_are_checked_too() -> None:
-    with pytest.raises(SchemaError, match="a list of answers, not one text"):
+    with pytest.raises(SchemaError, match="a list of answers, not one text or number"):
         Schema.of({"smokes": "no"})
     with pytest.raises(SchemaError, match="must be a text"):
-        Schema.of({"smokes": [1, 2]})  # type: ignore[list-item]
+        Schema.of({"smokes": [None, "yes"]})
+    with pytest.raises(SchemaError, match="a list of answers"):
+        Schema.of({"smokes": 5})
+
+
+def test_numbers_and_truth_values_are_labels_by_their_texts() -> None:
+    schema = Schema({"score": [1, 2, 3], "member": [False, True]})
+    assert schema == Schema({"score": ["1", "2", "3"], "member": ["false", "true"]})
+    stated = '{"attributes": [{"name": "score", "labels": [1, 2, 3]}, {"name": "member", "labels": [false, true]}]}'
+    assert Schema.from_json(stated) == schema
+    for score, member in ((2, True), (2.0, "True"), ("2", "true"), ("2.0", "TRUE"), (np.int8(2), np.bool_(True))):
+        assert schema.codes_of([score, member]) == [1, 1]
+    with pytest.raises(RecordError, match="'1', '2', '3'"):
+        schema.codes_of([2.5, True])
+    both = Schema({"q": ["True", "true", "1", "1.0"]})
+    assert [both.codes_of([own]) for own in ("True", "true", "1", "1.0", True)] == [[0], [1], [2], [3], [1]]
+
+
+def test_a_question_may_be_declared_in_several_ways() -> None:
+    written = Attribute("age", bins=(0, 18, 120), optional=True)
+    schema = Schema({"smokes": ["no", "yes"], "age": {"bins": [0, 18, 120], "optional": True}})
+    assert schema == Schema([Attribute("smokes", ("no", "yes")), written])
+    assert schema == Schema({"smokes": {"labels": ["no", "yes"]}, "age": written})
+    assert schema == Schema([{"name": "smokes", "labels": ["no", "yes"]}, written])
+    assert Schema({"mood": pd.CategoricalDtype(["low", "high"])}) == Schema({"mood": pl.Enum(["low", "high"])})
+    declared: list[tuple[Any, str]] = [
+        ({"age": Attribute("years", bins=(0, 18, 120))}, "declared as 'years'"),
+        ({"age": {"labels": ["a", "b"], "note": 1}}, "unknown field"),
+        (["smokes"], r'\{"smokes": \["no", "yes"\]\}'),
+        ("smokes", "must be declared"),
+        ([5], "must be declared"),
+    ]
+    for questions, word in declared:
+        with pytest.raises(SchemaError, match=word):
+            Schema(questions)
+
+
+def test_a_schema_prints_its_questions_and_answers() -> None:
+    said = repr(Schema({"smokes": ["no", "yes"], "town": [f"town {own}" for own in range(500)]}))
+    assert said.splitlines()[:2] == ["Schema of 2 questions", "  smokes: no, yes"]
+    assert "town 19, … (500 answers)" in said
+    assert "and 5 more" in repr(Schema({f"q{own}": [0, 1] for own in range(25)}))
+
+
+def test_a_schema_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "survey.toml"
+    path.write_text(TOML)
+    assert Schema.read(path) == Schema.read(str(path)) == Schema.from_toml(TOML)
+    with pytest.raises(SchemaError, match=r"Schema\.read"):
+        Schema.from_csv("answers.csv")
 
 
 def test_records_never_show_themselves() -> None:
@@ -164,12 +228,287 @@ def test_a_wrong_answer_hears_the_labels_and_is_not_quoted(labels: int) -> None:
 
 def test_a_schema_of_a_list_is_that_of_a_tuple() -> None:
     attributes = [Attribute("q", ("a", "b"))]
-    schema = Schema(attributes)  # type: ignore[arg-type]
+    schema = Schema(attributes)
     assert schema == Schema(tuple(attributes)) == Schema.from_json(msgspec.json.encode(schema))
     assert hash(schema) == hash(Schema(tuple(attributes)))
 
 
 def test_one_text_is_no_list_of_labels() -> None:
     for declare in (lambda: Attribute("q", "abc"), lambda: Schema.of({"q": "abc"})):  # type: ignore[arg-type]
-        with pytest.raises(SchemaError, match="'q' needs a list of answers, not one text"):
+        with pytest.raises(SchemaError, match="'q' needs a list of answers, not one text or number"):
             declare()
+
+
+AGE = Attribute("age", bins=(0, 18, 30, 45, 65, 120))
+HEIGHT = Attribute("height", bins=(0.5, 1.5, 1.75, 2.5), decimals=True, optional=True)
+SECRET = "zzz-my-secret-answer"
+
+
+def test_labels_follow_from_the_edges() -> None:
+    assert AGE.labels == ("0–17", "18–29", "30–44", "45–64", "65–120")
+    assert AGE.ordered
+    assert HEIGHT.labels == ("0.5 to < 1.5", "1.5 to < 1.75", "1.75 to 2.5", NO_ANSWER)
+    assert Attribute("children", bins=(0, 1, 2, 20)).labels == ("0", "1", "2–20")
+    assert Attribute("degrees", bins=(-10, 0, 10)).labels == ("-10 to -1", "0 to 10")
+
+
+def test_bins_of_one_width_are_the_same_as_their_edges() -> None:
+    text = '[[attributes]]\nname = "age"\nbins = {{ from = 0, to = {to}, width = {width} }}\ndecimals = {decimals}\n'
+    whole = Schema.from_toml(text.format(to=120, width=40, decimals="false"))
+    assert whole.attributes[0] == Attribute("age", bins=(0, 40, 80, 120))
+    tenths = Schema.from_toml(text.format(to=0.3, width=0.1, decimals="true"))
+    assert tenths.attributes[0].bins == (0, 0.1, 0.2, 0.3)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "bins = [0, 18]",
+        "bins = [0, 18, 18]",
+        "bins = [0, 30, 18]",
+        "bins = [0, 18.5, 30]",
+        "bins = [0, inf, 30]\ndecimals = true",
+        "bins = [0, nan, 30]\ndecimals = true",
+        "bins = [0, 18, true]",
+        "bins = [0, 18, 9007199254740993]",
+        'bins = [0, 18, 30]\nlabels = ["young", "old"]',
+        "bins = { from = 0, to = 100, width = 30 }",
+        "bins = { from = 0, to = 100, width = 0 }",
+        "bins = { from = 0, to = 100, width = -10 }",
+        "bins = { from = 0, to = 100, width = 100 }",
+        "bins = { from = 0, to = 1e300, width = 1.0 }\ndecimals = true",
+        "bins = { from = 0, to = 100 }",
+        'labels = ["a", "b"]\nclamp = true',
+        'labels = ["a", "b"]\ndecimals = true',
+        'labels = ["a"]\noptional = true',
+        'labels = ["a", "no answer"]\noptional = true',
+        'labels = ["no answer", "a", "b"]\noptional = true',
+        'labels = ["a", "b"]\noptional = 1',
+    ],
+)
+def test_declarations_that_do_not_fit_together_are_refused(fields: str) -> None:
+    with pytest.raises(SchemaError):
+        Schema.from_toml(f'[[attributes]]\nname = "age"\n{fields}\n')
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [("0", 0), ("17", 0), ("18", 1), (" 29 ", 1), ("+30", 2), ("120", 4), (64, 3), ("007", 0)]
+)
+def test_whole_numbers_find_their_bins(answer: Any, code: int) -> None:
+    assert encode(Schema((AGE,)), {"age": answer}).codes == (code,)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [("1.5", 1), ("1.4999", 0), ("2.5", 2), ("17e-1", 1), (1.75, 2), (2, 2), (".5", 0)]
+)
+def test_decimals_find_their_bins(answer: Any, code: int) -> None:
+    assert encode(Schema((HEIGHT,)), {"height": answer}).codes == (code,)
+
+
+NO_NUMBERS = ["", "23,5", "1_0", "0x10", "２３", "nan", "inf", "-inf", "18–29", "twelve", "1e3", "23.0", True, [], None]
+
+
+@pytest.mark.parametrize("answer", [*NO_NUMBERS, 23.0, Decimal(23), float("nan"), "9" * 5_000])
+@pytest.mark.parametrize("clamp", [False, True])
+def test_what_is_no_whole_number_is_refused(answer: Any, clamp: bool) -> None:
+    with pytest.raises(RecordError):
+        encode(Schema((msgspec.structs.replace(AGE, clamp=clamp),)), {"age": answer})
+
+
+@pytest.mark.parametrize("answer", ["nan", "inf", "1e999", float("inf"), float("nan"), "1,7", "tall", "0.5 to < 1.5"])
+@pytest.mark.parametrize("clamp", [False, True])
+def test_what_is_no_decimal_number_is_refused(answer: Any, clamp: bool) -> None:
+    with pytest.raises(RecordError, match="'height'"):
+        encode(Schema((msgspec.structs.replace(HEIGHT, clamp=clamp),)), {"height": answer})
+
+
+@pytest.mark.parametrize(("answer", "clamped"), [("-1", 0), ("121", 4), ("9" * 300, 4), (-5, 0)])
+def test_numbers_out_of_range_are_refused_or_clamped(answer: Any, clamped: int) -> None:
+    with pytest.raises(RecordError, match="'age'") as fault:
+        encode(Schema((AGE,)), {"age": answer})
+    assert str(answer) not in str(fault.value)
+    assert encode(Schema((msgspec.structs.replace(AGE, clamp=True),)), {"age": answer}).codes == (clamped,)
+
+
+@given(st.integers(0, 120))
+def test_a_number_lies_between_the_ends_of_its_bin(number: int) -> None:
+    (code,) = encode(Schema((AGE,)), {"age": str(number)}).codes
+    assert AGE.numbers is not None
+    assert AGE.numbers.lowest[code] <= number <= AGE.numbers.highest[code]
+
+
+SMOKES = Attribute("smokes", ("no", "yes"), optional=True)
+
+
+def test_a_skipped_answer_is_an_answer() -> None:
+    schema = Schema((SMOKES, HEIGHT))
+    assert SMOKES.labels == ("no", "yes", NO_ANSWER)
+    for answers in ({}, {"smokes": None, "height": " "}, {"smokes": "", "height": NO_ANSWER}):
+        assert encode(schema, answers).codes == (2, 3)
+    with pytest.raises(RecordError, match="'smokes'"):
+        encode(Schema.of({"smokes": ["no", "yes"]}), {})
+    with pytest.raises(RecordError, match="blank"):
+        encode(Schema.of({"smokes": ["no", "yes"]}), {"smokes": None})
+
+
+def test_a_plain_attribute_may_have_a_label_of_that_name() -> None:
+    plain = Attribute("smokes", ("no", "yes", NO_ANSWER))
+    assert plain.answers == 3
+    with pytest.raises(RecordError, match="blank"):
+        encode(Schema((plain,)), {"smokes": ""})
+
+
+def test_blank_cells_and_numbers_of_a_table(tmp_path: Path) -> None:
+    schema = Schema((SMOKES, AGE))
+    path = tmp_path / "data.csv"
+    path.write_text("smokes,age\nyes,18\n,65\n  ,0\nno answer,120\n")
+    with open_table(path, schema) as table:
+        assert table.read_all().codes.tolist() == [[1, 1], [2, 4], [2, 0], [2, 4]]
+    path.write_text(f"smokes,age\nyes,18\n,\nyes,{SECRET}\nno,121\n{SECRET},5\n")
+    with open_table(path, schema) as table, pytest.raises(RecordError) as fault:
+        table.read_all()
+    for line in (3, 4, 5, 6):
+        assert f"line {line}" in str(fault.value)
+    assert SECRET not in str(fault.value)
+    assert "121" not in str(fault.value)
+
+
+def test_an_empty_line_in_a_single_optional_column_is_a_skipped_answer(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("smokes\nyes\n\nno\n")
+    with open_table(path, Schema((SMOKES,))) as table:
+        assert table.read_all().codes.tolist() == [[1], [2], [0]]
+
+
+@pytest.mark.parametrize("attribute", [AGE, HEIGHT, SMOKES, Attribute("q", ("a", "b"), ordered=True)])
+def test_a_plan_keeps_what_was_declared(attribute: Attribute) -> None:
+    plan = design(Schema((attribute,)), 1.0, "spl")
+    again = load_plan(plan.dump())
+    assert again.schema.attributes == (attribute,)
+    assert again.digest == plan.digest
+    assert Schema.from_json(msgspec.json.encode(plan.schema)) == plan.schema
+
+
+def test_plain_attributes_are_written_as_ever() -> None:
+    assert msgspec.to_builtins(Attribute("q", ("a", "b"))) == {"name": "q", "labels": ("a", "b")}
+
+
+def test_a_plan_whose_labels_do_not_follow_from_its_bins_is_refused() -> None:
+    body = msgspec.json.decode(design(Schema((AGE,)), 1.0, "spl").dump())
+    del body["digest"]
+    body["schema"]["attributes"][0]["labels"][0] = "0–16"
+    body["digest"] = canonical.digest(body)
+    with pytest.raises(PlanError, match="'age'"):
+        load_plan(canonical.canonical(body))
+
+
+@pytest.mark.parametrize("decimals", [False, True])
+@pytest.mark.parametrize("answer", ["\x1c77", "\x1f77", "77\x1d"])
+def test_what_is_stripped_is_what_is_read(answer: str, decimals: bool) -> None:
+    """Python strips more than its numbers do, whose own refusals would quote the answer."""
+    assert Bins.of("'age'", (0, 18, 120), 10, decimals=decimals, clamp=False).code(answer) == 1
+
+
+def test_numbers_too_large_to_hold_are_refused_unquoted() -> None:
+    for answer in (10**400, "9" * 5_000):
+        with pytest.raises(RecordError) as refusal:
+            Bins.of("'age'", (0, 18, 120), 10, decimals=True, clamp=False).code(answer)
+        assert "99" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("declared", [(0, 5, 10**400), BinRange(0, 10**400, 1), BinRange(0.0, float("inf"), 1.0)])
+def test_edges_that_no_document_can_hold_are_refused(declared: Any) -> None:
+    for decimals in (False, True):
+        with pytest.raises(SchemaError):
+            Bins.of("attribute 'age'", declared, 10, decimals=decimals, clamp=False)
+
+
+SCHOOL = Attribute("school", ("none", "primary", "secondary", "college"))
+INCOME = Attribute("income", ("low", "middle", "high"), optional=True)
+CLASSES: tuple[dict[str, tuple[str, ...]], ...] = (
+    {"school": ("none", "primary"), "income": ("low",)},
+    {"school": ("secondary", "college"), "income": ("middle", "high")},
+)
+ALIGNED_TOML = """
+[[attributes]]
+name = "school"
+labels = ["none", "primary", "secondary", "college"]
+
+[[attributes]]
+name = "income"
+labels = ["low", "middle", "high"]
+optional = true
+
+[[alignments]]
+classes = [
+    { school = ["none", "primary"], income = ["low"] },
+    { school = ["secondary", "college"], income = ["middle", "high"] },
+]
+"""
+
+
+def test_toml_json_and_python_declare_the_same_alignments() -> None:
+    python = Schema((SCHOOL, INCOME), (Alignment(CLASSES),))
+    assert Schema.from_toml(ALIGNED_TOML) == python
+    assert len({Schema.from_toml(ALIGNED_TOML), python}) == 1
+    assert Schema.from_json(canonical.canonical(msgspec.to_builtins(python))) == python
+    assert python.alignments[0].names == ("school", "income")
+
+
+def test_a_plan_keeps_the_alignments() -> None:
+    plan = design(Schema.from_toml(ALIGNED_TOML), 1.0, "corr-rr", source=Scripted([1, 2]))
+    assert load_plan(plan.dump()) == plan
+
+
+def test_a_schema_without_alignments_says_nothing_of_them() -> None:
+    assert msgspec.to_builtins(Schema((SCHOOL, INCOME))).keys() == {"attributes"}
+
+
+def test_names_and_labels_are_compared_in_form_nfc() -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    schema = Schema(
+        (Attribute(composed, (composed, "x")), Attribute("b", ("y", "z"))),
+        (Alignment(({decomposed: (decomposed,), "b": ("y",)}, {composed: ("x",), "b": ("z",)})),),
+    )
+    assert schema.alignments[0].classes[0] == {composed: (composed,), "b": ("y",)}
+
+
+def changed(place: int, **labels: tuple[str, ...]) -> list[dict[str, tuple[str, ...]]]:
+    return [{**own, **labels} if number == place else dict(own) for number, own in enumerate(CLASSES)]
+
+
+@pytest.mark.parametrize(
+    ("classes", "word"),
+    [
+        (changed(0, school=("none",)), "primary"),
+        (changed(1, school=("none", "secondary", "college")), "twice"),
+        (changed(0, school=("none", "none", "primary")), "twice"),
+        (changed(0, school=("none", "primary", "nursery")), "nursery"),
+        (changed(0, income=("low", NO_ANSWER)), "no answer"),
+        (changed(0, income=()), "income"),
+        (changed(0, age=("young",)), "same attributes"),
+        ([{**own, "age": ("young",)} for own in CLASSES], "age"),
+        ([CLASSES[0]], "two classes"),
+        ([], "two classes"),
+        ([{"school": own["school"]} for own in CLASSES], "two attributes"),
+    ],
+)
+def test_classes_that_do_not_divide_the_labels_are_refused(
+    classes: list[dict[str, tuple[str, ...]]], word: str
+) -> None:
+    with pytest.raises(SchemaError, match=word):
+        Schema((SCHOOL, INCOME), (Alignment(tuple(classes)),))
+
+
+def test_a_pair_is_aligned_once() -> None:
+    third = Attribute("wealth", ("poor", "rich"))
+    three = Alignment(tuple({**own, "wealth": (label,)} for own, label in zip(CLASSES, third.labels, strict=True)))
+    assert Schema((SCHOOL, INCOME, third), (three,))
+    with pytest.raises(SchemaError, match="twice"):
+        Schema((SCHOOL, INCOME, third), (three, Alignment(CLASSES)))
+
+
+@pytest.mark.parametrize("text", ['[{"classes": 1}]', '[{"classes": [], "between": []}]', "{}", '[{"classes": [[]]}]'])
+def test_another_form_is_refused(text: str) -> None:
+    with pytest.raises(SchemaError, match="schema"):
+        Schema.from_json('{"attributes": [{"name": "a", "labels": ["x", "y"]}], "alignments": ' + text + "}")

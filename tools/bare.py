@@ -35,7 +35,6 @@ privtally demo
 
 NEEDING = {
     "plot": "privtally estimate --phase plan-1.json counts-1.json --plot estimate.png",
-    "polars": "privtally tally --plan plan-1.json reports-1.parquet -o counts.json --engine polars",
     "spark": "privtally privatise --plan plan-1.json examples/survey-1.csv -o more.parquet --engine spark",
     "serve": "privtally serve --store sqlite:///new.db",
     "lab": "privtally reproduce fig_11a --runs 1 -o reproduction",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools import ROOT
 
-NO_CODE = ("__pycache__", ".pyc", ".db", ".parquet", ".ndjson.zst", ".DS_Store")
+NO_CODE = ("__pycache__", ".pyc", ".db", ".parquet", ".ndjson.gz", ".DS_Store")
 """Endings and folders that belong into no package."""
 BESIDE = ("LICENSE", "THIRD_PARTY.md", "CITATION.cff", "pyproject.toml", "requirements.lock", "Makefile")
 """Files that an sdist has beside the source."""

@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from privtally.cli.numbers import number
+from privtally.cli.render import number
 from privtally.documents.plan import design
-from privtally.exact.rounding import rounded_up
+from privtally.exact.rational import rounded_up
 from privtally.files import read_schema
 from privtally.lab.advise import Question, people_for, recommend
 from privtally.lab.compare import POINTS

@@ -10,7 +10,7 @@ from privtally.collector.estimate import estimate
 from privtally.collector.tally import count, nothing
 from privtally.documents.plan import Plan, design
 from privtally.documents.report import Reports
-from privtally.exact.source import Source, Stream, Words
+from privtally.exact.randomness import Source, Stream, Words
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema, code_type

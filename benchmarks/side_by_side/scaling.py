@@ -11,7 +11,7 @@ from benchmarks.side_by_side.drive_privtally import MECHANISMS, schema_of
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import count, nothing
 from privtally.documents.plan import design
-from privtally.exact.source import Stream
+from privtally.exact.randomness import Stream
 from privtally.names import MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, code_type

@@ -1,5 +1,5 @@
 """`python -m privtally`."""
 
-from privtally.cli import main
+from privtally.cli.app import main
 
 main()

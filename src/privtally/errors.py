@@ -4,7 +4,14 @@ Each error carries one sentence: what is wrong, where, and what to do about it. 
 msgspec reports one raised while a document is decoded together with its place in the document.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
+from typing import ParamSpec, TypeVar, get_args
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class PrivtallyError(ValueError):
@@ -91,3 +98,35 @@ def listed(labels: Sequence[str], most: int = 20) -> str:
     """Declared answers as a refusal lists them: how many, and so many of them at most."""
     some = ", ".join(f"'{label}'" for label in labels[:most])
     return f"{len(labels):,} declared answers: {some}{', …' if len(labels) > most else ''}"
+
+
+def meant(word: str, known: Sequence[str], otherwise: str) -> str:
+    """A question after the known name that begins with a word or is most like it; otherwise what else to do."""
+    alike = [name for name in known if word and name.startswith(word)] or get_close_matches(word, known, n=1)
+    return f"did you mean {alike[0]}?" if alike else otherwise
+
+
+def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function that refuses a keyword which it does not have, as Python does, and says which one is meant.
+
+    Keywords that it takes as a `TypedDict` (`**options: Unpack[Options]`) are known to it.
+    """
+    known: list[str] = []
+    for parameter in signature(function).parameters.values():
+        several = parameter.kind is Parameter.VAR_KEYWORD
+        known += get_args(parameter.annotation)[0].__annotations__ if several else [parameter.name]
+
+    @wraps(function)
+    def checked(*arguments: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name == "seed" and name not in known:
+                raise TypeError(
+                    f"{function.__name__} has no argument 'seed': no seed may decide a private draw; privtally.compare "
+                    "and privtally.lab have simulations"
+                )
+            if name not in known:
+                what = meant(name, known, f"it takes {', '.join(known)}")
+                raise TypeError(f"{function.__name__} has no argument '{name}'; {what}")
+        return function(*arguments, **keywords)
+
+    return checked

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from privtally.documents.counts import Counts, load_counts
 from privtally.documents.estimate import Estimate, load_estimate
 from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import load_report
 from privtally.errors import DocumentError, PrivtallyError
-from privtally.exact import wire
+from privtally.exact import canonical
 from privtally.schema import Schema
 
 T = TypeVar("T")
@@ -32,8 +33,8 @@ _SIGNATURES = {
     b"PAR1": "a Parquet file; if it is data, let its name end in .parquet",
     b"ARROW1": "an Arrow file; export it as Parquet or text first",
     b"\x1f\x8b": "compressed by gzip; if it is data, let its name end in .csv.gz or .ndjson.gz",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; if it is data, let its name end in .csv.zst or .ndjson.zst",
-    b"PK\x03\x04": "a ZIP archive or a spreadsheet; unpack or export it first",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; decompress it first: zstd -d FILE",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet; unpack it, or export it as CSV first",
     b"\xff\xfe": "UTF-16 text; save it as UTF-8 first",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8 first",
 }
@@ -42,7 +43,7 @@ _SIGNATURES = {
 _NO_DOCUMENT = "the file is neither a plan, nor counts, nor an estimate of a format known here"
 
 
-def silently(said: object) -> None:
+def silently(_: object) -> None:
     """Tell nobody."""
 
 
@@ -91,6 +92,15 @@ def unwritable(path: Path, fault: OSError) -> str:
     if isinstance(fault, FileNotFoundError):
         return f"cannot write {path}: there is no directory {path.parent}; make it first"
     return f"cannot write {path}: {fault.strerror}"
+
+
+def refuse_spreadsheet(path: Path) -> None:
+    """Refuse a file of a spreadsheet program, and say how to export it."""
+    if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
+        raise DocumentError(
+            f"{path} is a spreadsheet; export the sheet as {path.with_suffix('.csv').name} (in Excel and LibreOffice: "
+            "File, Save As, CSV UTF-8) and name that file"
+        )
 
 
 def position(file: BinaryIO) -> int:
@@ -165,14 +175,26 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+@contextmanager
+def new_private_file(path: Path) -> Iterator[Path]:
+    """An empty draft of a file that only its owner may read; a file that is there already is refused."""
+    if path.exists():
+        raise DocumentError(f"{path} is there already and stays as it is; name a new file")
+    try:
+        with replacing(path, 0o600) as draft:
+            yield draft
+    except OSError as fault:
+        raise DocumentError(unwritable(path, fault)) from None
+
+
 def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
     """Refuse an output that is one of the inputs, under whatever name."""
     if output is None or is_stream(output):
         return
     for path in inputs:
         with suppress(OSError):  # one of them is not there
-            found = os.fstat(0) if path == STANDARD else path.stat()
-            if stat.S_ISREG(found.st_mode) and os.path.samestat(found, output.stat()):
+            status = os.fstat(0) if path == STANDARD else path.stat()
+            if stat.S_ISREG(status.st_mode) and os.path.samestat(status, output.stat()):
                 raise DocumentError(f"{output} is an input as well; give the output another name")
 
 
@@ -223,8 +245,9 @@ def read(path: Path, load: Callable[[bytes], T], most: int = MOST_BYTES) -> T:
         return load(data)
 
 
-def read_schema(path: Path) -> Schema:
+def read_schema(path: str | Path) -> Schema:
     """A schema from a .toml or .json file."""
+    path = Path(path)
     loaders = {".toml": Schema.from_toml, ".json": Schema.from_json}
     if path.suffix.lower() not in loaders and not path.is_dir():
         raise DocumentError(f"{path}: a schema file must end in .toml or .json")
@@ -245,17 +268,27 @@ def read_history(paths: Sequence[Path]) -> list[tuple[Plan, Counts]]:
     return history
 
 
+def read_job(directory: Path) -> list[Path]:
+    """The files of plans and counts, which take turns, in a directory that `privtally run -o` wrote."""
+    plans = sorted(directory.glob("plan-*.json"), key=lambda path: (len(path.name), path.name))
+    if not plans:
+        raise DocumentError(
+            f"{directory} has no plan-1.json and counts-1.json; name the directory that privtally run -o wrote"
+        )
+    return [path for plan in plans for path in (plan, plan.with_name(plan.name.replace("plan-", "counts-")))]
+
+
 def read_document(path: Path) -> Plan | Counts | Estimate:
     """A plan, counts or an estimate, whichever the file says it is."""
 
     def load(data: bytes) -> Plan | Counts | Estimate:
         try:
-            given = wire.decode_object(data, DocumentError, "the file").get("format")
+            form = canonical.decode_object(data, DocumentError, "the file").get("format")
         except DocumentError:
             if _is_table(data):
                 raise DocumentError(_NO_DOCUMENT) from None
             raise
-        match given:
+        match form:
             case "privtally.plan/1":
                 return load_plan(data)
             case "privtally.counts/1":
@@ -265,6 +298,26 @@ def read_document(path: Path) -> Plan | Counts | Estimate:
         raise DocumentError(_NO_DOCUMENT)
 
     return read(path, load, MOST_TABLE_BYTES)
+
+
+def load(path: str | Path) -> Any:
+    """The document in a file, whichever it is: a schema, a plan, a report, counts, an estimate, a certificate as plain
+    values, or a list of the reports that an .ndjson file has one a line.
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".toml":
+        return read_schema(path)
+    if path.suffix.lower() == ".ndjson":
+        return read(path, lambda data: [load_report(line) for line in data.splitlines()], MOST_TABLE_BYTES)
+    document = read(path, partial(canonical.decode_object, error=DocumentError, what="the file"), MOST_TABLE_BYTES)
+    match document.get("format"):
+        case None:
+            return read_schema(path)
+        case "privtally.report/1":
+            return read(path, lambda data: load_report(data.strip()))
+        case "privtally.certificate/1":
+            return document
+    return read_document(path)
 
 
 def _is_table(data: bytes) -> bool:

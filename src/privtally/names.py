@@ -1,7 +1,7 @@
 """The names that people choose from: mechanisms, methods, learning rules; and a default that they share."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
 MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
@@ -29,9 +29,9 @@ LEARNED_WITH: Mapping[MechanismName, tuple[LearningOption, ...]] = {
 """The mechanisms that learn from a first phase, and the options that decide what they learn."""
 
 
-def with_effect(mechanism: MechanismName, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the wanted options that decide what a mechanism learns."""
-    return {option: value for option, value in wanted.items() if option in LEARNED_WITH.get(mechanism, ())}
+def plain_name(name: str) -> str:
+    """The name of a mechanism as this program writes it, from one that people write: RS+FD, Corr-RR, cond_rr, SPL."""
+    return name.strip().lower().replace("+", "-").replace("_", "-").replace(" ", "-")
 
 
 def without_effect(mechanism: MechanismName, given: Collection[str]) -> tuple[str, str] | None:
@@ -50,5 +50,5 @@ RULES_LABEL_BY_LABEL: tuple[Rule, ...] = ("published",)
 SetAside = Literal["wrong_plan", "invalid_report", "id_conflict"]
 """Why reports in files are not counted."""
 
-EngineName = Literal["duckdb", "polars", "spark"]
+EngineName = Literal["duckdb", "spark"]
 """What computes over tables."""

@@ -1,28 +1,267 @@
 """What may be asked: attributes with declared labels. Nothing here is ever read off the data."""
 
+import re
 import tomllib
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from itertools import chain
-from typing import Any, cast
+from itertools import chain, pairwise
+from math import isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 import numpy as np
 from msgspec.structs import force_setattr
 
-from privtally.alignments import Alignment, check_alignments
-from privtally.bins import Bins, Declared
-from privtally.declared import declared_labels
 from privtally.errors import RecordError, SchemaError, listed
-from privtally.exact import wire
-from privtally.exact.arrays import Codes
+from privtally.exact import canonical
+from privtally.exact.canonical import normal
+from privtally.exact.types import Codes
+
+# Alignments: which labels of different questions go together, declared before anybody is asked.
+
+
+Labels = tuple[str, ...]
+
+MOST_LISTED = 8
+"""How many labels a refusal lists."""
+
+
+class Alignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Classes in order; each names the labels of every aligned attribute that belong to it. All text is in form NFC."""
+
+    classes: tuple[dict[str, Labels], ...]
+
+    def __post_init__(self) -> None:
+        classes = tuple(
+            {normal(name): tuple(map(normal, labels)) for name, labels in own.items()} for own in self.classes
+        )
+        force_setattr(self, "classes", classes)
+        if len(classes) < 2:
+            raise SchemaError("an alignment needs at least two classes; declare which labels go together")
+        if len(classes[0]) < 2:
+            raise SchemaError("every class of an alignment must name labels of at least two attributes")
+        if any(set(own) != set(classes[0]) for own in classes):
+            raise SchemaError("every class of an alignment must name labels of the same attributes")
+
+    def __hash__(self) -> int:
+        return hash(tuple(frozenset(own.items()) for own in self.classes))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that are aligned."""
+        return tuple(self.classes[0])
+
+    def check(self, answers: Mapping[str, Labels]) -> None:
+        """Refuse classes that do not divide each attribute's labels, "no answer" aside."""
+        for name in self.names:
+            if name not in answers:
+                raise SchemaError(
+                    f"an alignment names '{name}', which is no attribute of the schema; use its name as declared"
+                )
+            if not all(own[name] for own in self.classes):
+                raise SchemaError(f"a class of an alignment has no label of attribute '{name}'")
+            named = [label for own in self.classes for label in own[name]]
+            known = set(answers[name])
+            if unknown := [label for label in named if label not in known]:
+                raise SchemaError(
+                    f"an alignment names '{unknown[0]}', which is no label of attribute '{name}' "
+                    f"({listed(answers[name], MOST_LISTED)}); 'no answer' is never named"
+                )
+            if len(set(named)) < len(named):
+                twice = next(label for label in named if named.count(label) > 1)
+                raise SchemaError(f"an alignment names '{twice}' of attribute '{name}' twice; a label is in one class")
+            if missed := sorted(known - set(named)):
+                raise SchemaError(
+                    f"an alignment leaves out '{missed[0]}' of attribute '{name}'; every label belongs to a class"
+                )
+
+
+def check_alignments(alignments: Sequence[Alignment], answers: Mapping[str, Labels]) -> None:
+    """Refuse alignments that do not fit the attributes' answers, or align two attributes twice."""
+    for place, alignment in enumerate(alignments):
+        alignment.check(answers)
+        for earlier in alignments[:place]:
+            if len(both := [name for name in alignment.names if name in earlier.names]) > 1:
+                raise SchemaError(f"attributes '{both[0]}' and '{both[1]}' are aligned twice; declare them once")
+
+
+# Numbers as answers: bins declared by their edges, in order. Nothing here is ever read off the data.
+
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+DECIMAL = re.compile(r"[+-]?([0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][+-]?[0-9]{1,3})?")
+
+
+class BinRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bins of the same width, from one number to another."""
+
+    start: int | float = msgspec.field(name="from")
+    to: int | float
+    width: int | float
+
+    def edges(self, where: str, most: int) -> tuple[int | float, ...]:
+        """The edges of the bins; refused if the width does not divide the range into 2 to `most` bins."""
+        numbers = (self.start, self.to, self.width)
+        if not all(abs(number) <= canonical.MAX_INTEGER for number in numbers) or not self.width > 0:
+            raise SchemaError(f"the bins of {where} need numbers within ±{canonical.MAX_INTEGER:,} and a width above 0")
+        start, to, width = (Decimal(repr(value)) for value in (self.start, self.to, self.width))
+        bins = (to - start) / width
+        if bins != int(bins) or not 2 <= bins <= most:
+            raise SchemaError(f"the width of the bins of {where} must divide their range into 2 to {most:,} bins")
+        kind = int if all(type(value) is int for value in (self.start, self.to, self.width)) else float
+        return tuple(kind(start + place * width) for place in range(int(bins) + 1))
+
+
+Declared = tuple[int | float, ...] | BinRange
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins between increasing edges. Each includes its lower edge, the last one its upper edge as well."""
+
+    where: str
+    edges: tuple[int | float, ...]
+    decimals: bool
+    clamp: bool
+
+    @classmethod
+    def of(cls, where: str, declared: Declared, most: int, *, decimals: bool, clamp: bool) -> "Bins":
+        """The bins that were declared, at most `most` of them; `where` names the attribute in refusals."""
+        edges = declared.edges(where, most) if isinstance(declared, BinRange) else tuple(declared)
+        if not 3 <= len(edges) <= most + 1:
+            raise SchemaError(f"{where} needs 2 to {most:,} bins, so one edge more; it declares {len(edges)} edges")
+        if not decimals and not all(type(edge) is int for edge in edges):
+            raise SchemaError(f"the bins of {where} must have integer edges; declare decimals = true for others")
+        if decimals and not all(type(edge) in (int, float) for edge in edges):
+            raise SchemaError(f"the bins of {where} must have numbers as edges; write each one as a number")
+        if not all(abs(edge) <= canonical.MAX_INTEGER for edge in edges):
+            raise SchemaError(f"the edges of the bins of {where} must lie within ±{canonical.MAX_INTEGER:,}")
+        if decimals:
+            edges = tuple(float(edge) + 0.0 for edge in edges)  # never -0.0
+        if not all(one < two for one, two in pairwise(edges)):
+            raise SchemaError(f"the edges of the bins of {where} must increase; sort them, each one once")
+        return cls(where, edges, decimals, clamp)
+
+    @property
+    def lowest(self) -> tuple[int | float, ...]:
+        """The least number of each bin."""
+        return self.edges[:-1]
+
+    @property
+    def highest(self) -> tuple[int | float, ...]:
+        """The largest number of each bin; with decimals, the least number above it, except in the last bin."""
+        step = 0 if self.decimals else 1
+        return (*(edge - step for edge in self.edges[1:-1]), self.edges[-1])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the bins are called: "0–17" for integers, "0 to < 18" for decimals."""
+        if self.decimals:
+            *others, last = pairwise(map(canonical.number, self.edges))
+            return (*(f"{low} to < {high}" for low, high in others), " to ".join(last))
+        between = "–" if self.edges[0] >= 0 else " to "
+        ranges = zip(self.lowest, self.highest, strict=True)
+        return tuple(str(low) if low == high else f"{low}{between}{high}" for low, high in ranges)
+
+    def code(self, answer: Any) -> int:
+        """The bin of a number, or of a text that states one; what does not fit is never quoted."""
+        number = self._number(answer)
+        if not self.clamp and not self.edges[0] <= number <= self.edges[-1]:
+            raise RecordError(f"{self.where} has a number outside its declared range")
+        return min(max(bisect_right(self.edges, number) - 1, 0), len(self.edges) - 2)
+
+    def _number(self, answer: Any) -> int | float:
+        form, kind = (DECIMAL, Real) if self.decimals else (WHOLE, Integral)
+        answer = answer.strip() if isinstance(answer, str) else answer
+        stated = form.fullmatch(answer) if isinstance(answer, str) else isinstance(answer, kind)
+        number = None
+        if stated and not isinstance(answer, bool):
+            with suppress(ValueError, OverflowError):  # their messages quote the answer
+                number = float(answer) if self.decimals else int(answer)
+        if number is None or (self.decimals and not isfinite(number)):
+            raise RecordError(f"{self.where} has an answer that is not a {'' if self.decimals else 'whole '}number")
+        return number
+
+
+# The categories that the types of a frame's columns declare. Nothing here is ever read off the data.
+
+
+_READ_OFF = "holds the categories that are in its data"
+
+
+def declared_labels(frame: Any, categories: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The labels of every column, by its type or by the dtype in `categories`, which has `.categories`."""
+    import narwhals as nw
+
+    try:
+        found = nw.from_native(frame)
+    except TypeError:
+        raise SchemaError(f"a schema needs a frame of Polars, DuckDB or pandas, not {type(frame).__name__}") from None
+    columns = found.collect_schema()
+    unknown = [name for name in categories if name not in columns]
+    if unknown:
+        raise SchemaError(f"the frame has no column '{unknown[0]}' of which categories are given")
+    labels: dict[str, tuple[Any, ...]] = {}
+    for name, kind in columns.items():
+        if name in categories:
+            labels[name] = _listed(name, categories[name])
+        elif found.implementation.is_pandas_like():
+            raise SchemaError(
+                f"column '{name}': pandas does not say whether categories were declared or read off the data; name the "
+                f"dtype: categories={{'{name}': dtype}}"
+            )
+        elif isinstance(kind, nw.Enum):
+            labels[name] = tuple(kind.categories)
+        else:
+            what = _READ_OFF if kind == nw.Categorical else "declares no categories"
+            raise SchemaError(
+                f"column '{name}' {what}; answers are never read off the data: make it an Enum, or leave it out"
+            )
+    return labels
+
+
+def categories_of(dtype: Any) -> tuple[Any, ...] | None:
+    """The categories that a dtype lists, such as pandas.CategoricalDtype or polars.Enum; None if it lists none."""
+    stated = getattr(dtype, "categories", None)
+    return None if stated is None else tuple(stated)
+
+
+def _listed(name: str, dtype: Any) -> tuple[Any, ...]:
+    stated = categories_of(dtype)
+    if stated is None:
+        raise SchemaError(f"column '{name}' needs a dtype that lists its categories, such as pandas.CategoricalDtype")
+    return stated
+
 
 MAX_LABELS = 65_536
 NO_ANSWER = "no answer"
 """The last label of an attribute that may be skipped."""
 SEPARATOR = " | "
 """What stands between the answers in the label of a class."""
+MOST_SHOWN = 20
+"""So many questions, or answers to one, are shown where a schema prints itself."""
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
+_SPELLED = {word: (word, word.title(), word.upper()) for word in ("true", "false")}
+"""How truth values are spelled by one program and another."""
+
+Label = str | int | bool
+"""What a label may be declared as; its text is the label."""
+
+
+def label_text(value: Any) -> Any:
+    """The text of a whole number or a truth value, as a label has it; anything else as it is."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real) and float(value).is_integer():
+        return str(int(float(value)))
+    return value
 
 
 class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
@@ -47,9 +286,9 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     def __post_init__(self) -> None:
         force_setattr(self, "name", _checked(self.name, "a question's name"))
         where = f"question '{self.name}'"
-        if isinstance(self.labels, str):
-            raise SchemaError(f"{where} needs a list of answers, not one text; put it into a list")
-        labels = tuple(_checked(label, f"an answer to {where}") for label in self.labels)
+        if isinstance(self.labels, str) or not isinstance(self.labels, Iterable):
+            raise SchemaError(f"{where} needs a list of answers, not one text or number; put it into a list")
+        labels = tuple(_checked(label_text(label), f"an answer to {where}") for label in self.labels)
         self._check_merged(where)
         derived = tuple(map(SEPARATOR.join, self.merged)) if self.numbers is None else self.numbers.labels
         if derived:
@@ -115,6 +354,9 @@ class _CodeOf(dict[Any, int]):
     def __init__(self, attribute: Attribute) -> None:
         classes = () if attribute.numbers else attribute.merged or tuple((label,) for label in attribute.labels)
         super().__init__((label, code) for code, own in enumerate(classes) for label in own)
+        for label, code in list(self.items()):
+            for spelled in _SPELLED.get(label.lower(), ()) or ((f"{label}.0",) if _WHOLE.fullmatch(label) else ()):
+                self.setdefault(spelled, code)
         if attribute.optional:
             self.update(dict.fromkeys((NO_ANSWER, "", None), attribute.size - 1))
         self.attribute = attribute
@@ -129,20 +371,35 @@ class _CodeOf(dict[Any, int]):
             )
         if self.attribute.numbers is not None:
             return self.attribute.numbers.code(answer)
-        code = self.get(wire.normal(answer)) if isinstance(answer, str) else None
+        text = label_text(answer)
+        code = self.get(canonical.normal(text)) if isinstance(text, str) else None
         if code is None:
             raise RecordError(f"question '{name}' has an answer that is none of its {listed(self.attribute.choices)}")
         return code
 
 
+Declaration = Attribute | Iterable[Label] | Mapping[str, Any]
+"""One question: an attribute, its labels, or the fields of an attribute; a dtype that lists categories, too."""
+Attributes = Mapping[str, Declaration | Any] | Iterable[Attribute | Mapping[str, Any]]
+"""Questions by name, or attributes in order."""
+
+
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The attributes of a survey, in order, and which of their labels go together."""
+    """The attributes of a survey, in order, and which of their labels go together.
+
+    Attributes are given by name, each as its labels (texts, whole numbers or truth values), as an `Attribute` or as the
+    fields of one; or they are a list of attributes.
+    """
 
     attributes: tuple[Attribute, ...]
     alignments: tuple[Alignment, ...] = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(self, attributes: Attributes, alignments: Iterable[Alignment] = ()) -> None: ...
+
     def __post_init__(self) -> None:
-        force_setattr(self, "attributes", tuple(self.attributes))
+        force_setattr(self, "attributes", _declared(self.attributes))
         force_setattr(self, "alignments", tuple(self.alignments))
         if not self.attributes:
             raise SchemaError("the schema asks nothing; it needs at least one question")
@@ -152,9 +409,24 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         check_alignments(self.alignments, {own.name: own.labels[: own.answers] for own in self.attributes})
 
     @classmethod
-    def of(cls, attributes: Mapping[str, Iterable[str]]) -> "Schema":
+    def of(cls, attributes: Attributes) -> "Schema":
         """A schema from a mapping of attribute names to their labels."""
-        return cls(tuple(Attribute(name, cast("Any", labels)) for name, labels in attributes.items()))
+        return cls(attributes)
+
+    @classmethod
+    def read(cls, path: Any) -> "Schema":
+        """A schema from a .toml or .json file."""
+        from privtally.files import read_schema
+
+        return read_schema(path)
+
+    @classmethod
+    def from_csv(cls, _path: Any) -> NoReturn:
+        """Refused: a file of answers declares none."""
+        raise SchemaError(
+            "a CSV file holds answers, and which ones are possible is never read off the data; Schema.read takes the "
+            ".toml or .json file that declares them, and privtally init --from-csv helps to write it"
+        )
 
     @classmethod
     def from_frame(cls, frame: Any, categories: Mapping[str, Any] | None = None) -> "Schema":
@@ -166,16 +438,21 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     @classmethod
     def from_toml(cls, text: str | bytes) -> "Schema":
         """A schema from TOML: an `[[attributes]]` table with `name` and `labels`, or `bins`, for each attribute."""
-        return cls._from(wire.refusing(lambda: tomllib.loads(wire.as_text(text)), dict, SchemaError, "the schema"))
+        return cls._from(
+            canonical.refusing(lambda: tomllib.loads(canonical.as_text(text)), dict, SchemaError, "the schema")
+        )
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Schema":
         """A schema from JSON: `{"attributes": [{"name": …, "labels": […]}, …]}`."""
-        return cls._from(wire.decode_object(text, SchemaError, "the schema"))
+        return cls._from(canonical.decode_object(text, SchemaError, "the schema"))
 
     @classmethod
     def _from(cls, value: dict[str, Any]) -> "Schema":
-        return wire.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
+        stated = value.get("attributes")
+        if isinstance(stated, list):
+            value = {**value, "attributes": [_with_texts(own) for own in stated]}
+        return canonical.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
 
     def codes_of(self, answers: Sequence[Any]) -> list[int]:
         """The raw codes of answers in the attributes' order; what does not fit is named and never quoted."""
@@ -191,6 +468,63 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(attribute.size for attribute in self.attributes)
+
+    def __repr__(self) -> str:
+        many = len(self.attributes)
+        lines = [f"Schema of {many:,} {'question' if many == 1 else 'questions'}"]
+        lines += [f"  {own.name}: {_shown(own.labels)}" for own in self.attributes[:MOST_SHOWN]]
+        lines += [f"  and {many - MOST_SHOWN:,} more"] if many > MOST_SHOWN else []
+        return "\n".join(lines)
+
+
+def _shown(labels: Sequence[str]) -> str:
+    more = f", … ({len(labels):,} answers)" if len(labels) > MOST_SHOWN else ""
+    return ", ".join(labels[:MOST_SHOWN]) + more
+
+
+def _declared(given: Any) -> tuple[Attribute, ...]:
+    """The attributes that a schema was given, by name or in order."""
+    if isinstance(given, Mapping):
+        return tuple(_attribute(name, own) for name, own in given.items())
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SchemaError(_HOW_TO_DECLARE.format(name="smokes"))
+    stated = tuple(given)
+    if all(type(own) is Attribute for own in stated):
+        return stated
+    names = [own for own in stated if isinstance(own, str)]
+    if names or not all(isinstance(own, Attribute | Mapping) for own in stated):
+        raise SchemaError(_HOW_TO_DECLARE.format(name=names[0] if names else "smokes"))
+    return tuple(own if isinstance(own, Attribute) else _from_fields(own) for own in stated)
+
+
+_HOW_TO_DECLARE = (
+    'which answers are possible must be declared, as in {{"{name}": ["no", "yes"]}}; they are never read off the data'
+)
+
+
+def _attribute(name: Any, declared: Any) -> Attribute:
+    """A question that a mapping declares under its name."""
+    if isinstance(declared, Attribute):
+        if declared.name != canonical.normal(str(name)):
+            raise SchemaError(f"question '{name}' is declared as '{declared.name}'; give it one name")
+        return declared
+    if isinstance(declared, Mapping):
+        return _from_fields({"name": name, **declared})
+    return Attribute(name, categories_of(declared) or declared)
+
+
+def _from_fields(fields: Mapping[str, Any]) -> Attribute:
+    what = f"question '{fields.get('name', '')}'"
+    made = _with_texts(dict(fields))
+    return canonical.refusing(lambda: msgspec.convert(made, Attribute, strict=True), Attribute, SchemaError, what)
+
+
+def _with_texts(fields: Any) -> Any:
+    """The fields of an attribute with labels as texts, which files and people also state as numbers."""
+    labels = fields.get("labels") if isinstance(fields, dict) else None
+    if labels is None or isinstance(labels, str) or not isinstance(labels, Iterable):
+        return fields
+    return {**fields, "labels": [label_text(label) for label in labels]}
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,8 +585,8 @@ def _checked(text: str, what: str) -> str:
     """A name or label in form NFC, refused if a reader could not see all of it."""
     if not isinstance(text, str) or not text.strip():
         raise SchemaError(f"{what} must be a text that is not empty or blank")
-    if not wire.is_printable(text):
+    if not canonical.is_printable(text):
         raise SchemaError(
             f"{what} holds an invisible character, a control character or half of a surrogate pair; type it anew"
         )
-    return wire.normal(text)
+    return canonical.normal(text)

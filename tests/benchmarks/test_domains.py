@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from benchmarks.domains import table, variance
 
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.named import best_channel
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.interop import ATTRIBUTES, SIZE, plan_for, to_ours, to_theirs
-from benchmarks.side_by_side import accuracy, scaling, speed, words
+from benchmarks.side_by_side import accuracy, speed, words
 from benchmarks.side_by_side.drive_privtally import JOBS, MECHANISMS
 from benchmarks.side_by_side.driver import Population, Work, obey, write_population
-from benchmarks.side_by_side.environments import MULTI_FREQ, PEERS, MissingError, last_line
+from benchmarks.side_by_side.environments import MULTI_FREQ, PEERS
 from benchmarks.side_by_side.speed import US, Measured, Subject
 from numpy.typing import NDArray
 
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 
@@ -52,11 +52,6 @@ def test_a_missing_peer_is_a_row_and_a_reason() -> None:
     assert len(lines) == 2 + len(rows)
     assert len({len(line) for line in lines if "---" not in line}) == 1
     assert ["no such package" in reason for reason in words.reasons(rows)] == [True]
-
-
-@pytest.mark.parametrize(("rate", "people"), [(10, 2_000), (1_234_567, 600_000), (1e12, speed.MOST_PEOPLE)])
-def test_faster_subjects_get_more_people(rate: float, people: int) -> None:
-    assert speed.people_for(rate) == people
 
 
 def test_every_subject_of_ours_is_a_job_of_our_driver() -> None:
@@ -96,45 +91,6 @@ def _array(codes: NDArray[Any]) -> "array[int]":
     return array("H", codes.ravel().tolist())
 
 
-def test_the_limit_takes_the_words_that_reports_take() -> None:
-    assert list(JOBS["SPL, stream alone"](Population(_array(np.zeros((5, 4), dtype=int)), 4, 4), 1.0)()) == []
-
-
-def test_clipping_leaves_frequencies() -> None:
-    np.testing.assert_allclose(accuracy.clipped(np.array([[0.75, 0.5, -0.25]])), [[0.6, 0.4, 0]])
-
-
-def test_errors_are_told_against_the_pooled_estimate() -> None:
-    rows = [
-        {"job": "SPL", "labels": 4, "estimator": "theirs", "mse": 4e-3, "standard_error": 1e-4},
-        {"job": "SPL", "labels": 4, "estimator": "privtally likelihood", "mse": 2e-3, "standard_error": 1e-4},
-        {"job": "SPL", "labels": 4, "estimator": "absent", "mse": None, "standard_error": None, "reason": "why"},
-    ]
-    assert [line.split("|")[-2].strip() for line in words.accuracy(rows).splitlines()[2:]] == ["2.00", "1.00", "–"]
-
-
-def test_growth_is_told_and_too_much_of_it_is_named() -> None:
-    costs = [
-        scaling.Cost("SPL", people, 4, 4, people * per, 0.0, 0.1) for people, per in ((10, 1), (100, 1), (1000, 2))
-    ]
-    assert [row["growth"] for row in scaling.steps(costs, "people")] == [None, 10, 20]
-    assert len(scaling.too_steep(costs)) == 1
-    assert scaling.too_steep(costs[:2]) == []
-    assert "20.0 for 10" in words.scaling(scaling.steps(costs, "people"), "people")
-
-
-def test_what_pairs_of_attributes_cost_is_told_apart() -> None:
-    costs = [scaling.Cost("SPL", 1_000, d, 4, d * 3e-6, d * (d - 1) / 2 * 5e-6, 0.1) for d in (2, 4, 8)]
-    assert scaling.by_attributes(costs)["SPL"] == pytest.approx((3, 5))
-    assert "3.00" in words.by_attributes(scaling.by_attributes(costs))
-
-
-def test_a_collection_costs_something() -> None:
-    found = scaling.cost("SPL", "spl", 100, 2, 3)
-    assert (found.people, found.attributes, found.size) == (100, 2, 3)
-    assert scaling.least([found]) is found
-
-
 @pytest.mark.parametrize("job", MECHANISMS)
 def test_reports_survive_the_way_there_and_back(job: str) -> None:
     plan = plan_for(job)
@@ -147,9 +103,3 @@ def test_every_peer_has_pinned_versions() -> None:
     for peer in PEERS:
         assert peer.version
         assert all("==" in line for line in peer.pins.read_text().splitlines())
-
-
-def test_the_last_line_says_why() -> None:
-    assert last_line("first\nERROR: why\n\n") == "ERROR: why"
-    assert last_line("")
-    assert issubclass(MissingError, Exception)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privtally.cli import main
+from privtally.cli.app import main
 
 LABELS = ["never", "rarely", "daily"]
 SCHEMA = "".join(

@@ -3,12 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from privtally import recommend
 from privtally.files import read_schema
+from privtally.lab.advise import recommend
 from privtally.names import MECHANISMS, METHODS
 from tests.cli.conftest import Program
 from tests.cli.test_bad_input import refused
-from tests.scale import scaled
 
 ASKED = ("--people", 3_000, "--epsilon", 1)
 
@@ -62,14 +61,6 @@ def test_without_pilot_data_three_kinds_of_populations_are_simulated(program: Pr
 
 def test_a_schema_alone_is_enough(program: Program, schema: Path) -> None:
     assert program("advise", schema).out == program("advise", schema, "--people", 2_000, "-e", 1).out
-
-
-def test_where_the_question_may_be_known_smp_is_recommended(program: Program, schema: Path) -> None:
-    for epsilon in (0.5, 1, 4):
-        words = ("advise", schema, "-e", epsilon, "--json", "--hide-among")
-        assert program(*words, 1).json()["mechanism"] == "smp"
-        assert program(*words, 2).json()["mechanism"] != "smp"
-    assert program("advise", schema, "--hide-among", "all", "--json").json()["decoys"] is None
 
 
 def test_a_wanted_error_says_what_it_takes(program: Program, schema: Path) -> None:
@@ -129,24 +120,6 @@ def test_two_way_tables_are_a_goal_of_their_own(program: Program, schema: Path) 
     assert said["goal"] == hidden["goal"] == "pairs"
     assert "table" in program("advise", schema, *ASKED, "--pairs").out
     assert "two" in refused(program, "advise", write_schema(1, 2), *ASKED, "--pairs")
-
-
-def test_mixed_sizes_skipped_answers_and_bins_are_only_labels(program: Program) -> None:
-    Path("mixed.toml").write_text(
-        '[[attributes]]\nname = "sex"\nlabels = ["f", "m"]\noptional = true\n'
-        '[[attributes]]\nname = "age"\nbins = [0, 18, 30, 45, 65, 120]\n'
-        f'[[attributes]]\nname = "town"\nlabels = {json.dumps([f"t{code}" for code in range(200)])}\n'
-    )
-    result = program("advise", "mixed.toml", *ASKED, "--json").json()
-    assert result["percentage_points"] == recommend(read_schema(Path("mixed.toml")), 1.0, 3_000).points
-
-
-@pytest.mark.parametrize(("questions", "labels"), [(scaled(120, 300), 2), (1, 65_536), (1, 2), (60, 30)])
-def test_large_and_small_schemas_are_no_special_case(program: Program, questions: int, labels: int) -> None:
-    """Nothing is simulated or held for pairs of labels: 65,536 labels took 34 GB, 300 questions two minutes."""
-    schema = write_schema(questions, labels)
-    result = program("advise", schema, *ASKED, "--within", 2, "--json").json()
-    assert 0 < result["percentage_points"] <= 50
 
 
 def test_a_campaign_that_answers_every_question_has_nothing_to_guess(program: Program) -> None:

@@ -55,30 +55,9 @@ def test_questions_that_share_some_answers_are_asked_with_a_note(files: Program)
     assert "share" not in files("design", "some.toml", "-e", 4, "-m", "rs-rfd", "-o", "r.json").err
 
 
-def test_the_published_rule_needs_answers_that_correspond(files: Program) -> None:
-    command = ("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--rule", "published")
-    assert "published" in files(*command, "-o", "job", code=2).err
-    files(*command, "--coarsen", "-o", "job")
-
-
 def test_coarsening_asks_for_classes_and_takes_answers(files: Program) -> None:
     found = files("run", "d.csv", "-s", "s.toml", "-e", 4, "-m", "corr-rr", "--coarsen", "-o", "job", "--json").json()
     assert found["attributes"]["school"]["labels"] == ["none | primary", "secondary | college"]
     files("design", "s.toml", "-e", 1, "-m", "corr-rr", "--coarsen", "-o", "p.json")
     assert load_plan(Path("p.json").read_bytes()).schema.sizes == (2, 2)
     files("privatise", "d.csv", "-p", "p.json", "-o", "r.ndjson")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "word"),
-    [
-        ('"none", "primary"], income', '"none"], income', "primary"),
-        ('{ school = ["none", "primary"]', '{ school = ["none", "primary", "none"]', "twice"),
-        ("income = [", "wealth = [", "wealth"),
-        ('income = ["low"]', "income = []", "income"),
-    ],
-)
-def test_alignments_that_do_not_fit_are_refused(files: Program, old: str, new: str, word: str) -> None:
-    Path("s.toml").write_text(SCHEMA.replace(old, new))
-    assert word in files("design", "s.toml", "-e", 1, "-m", "corr-rr", "-o", "p.json", code=2).err
-    assert not Path("p.json").exists()

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from privtally import design, load_plan, recommend
-from privtally.cli.numbers import number
-from privtally.exact.source import SystemSource
+from privtally import load_plan
+from privtally.cli.render import number
 from privtally.files import read_schema
-from privtally.lab.advise import Design
+from privtally.lab.advise import recommend
 from tests.cli.conftest import Program
 from tests.cli.test_bad_input import refused
-from tests.support import schema_of
 
 
 def without_nonce(path: Path) -> dict[str, Any]:
@@ -51,11 +49,13 @@ def test_what_is_chosen_is_said_with_what_hiding_costs(program: Program, schema:
     )
 
 
-def test_run_hides_among_as_many_as_are_said(program: Program, schema: Path, data: Path) -> None:
-    for among, shown in ((1, 1), (2, 2), (3, 3), ("all", 3)):
-        program("run", data, "-s", schema, "-e", 0.5, "--hide-among", among, "-o", f"job-{among}", "--json")
-        plan = load_plan(Path(f"job-{among}/plan-1.json").read_bytes())
-        assert [part.pivots + part.decoys for part in plan.parts] == [shown]
+def test_fewer_questions_than_are_to_be_hidden_among_are_said(program: Program, schema: Path, data: Path) -> None:
+    told = "There are 3 questions in all, so that the one used is hidden among 3, not among 5."
+    words = ("-e", 0.5, "--hide-among")
+    for among, said in ((3, False), ("all", False), (5, True)):
+        assert (told in program("advise", schema, "--people", 2_000, *words, among).out) == said
+        run = program("run", data, "-s", schema, *words, among, "-o", f"job-{among}", "--json")
+        assert (told in run.err) == said
 
 
 def test_a_named_mechanism_shows_as_many_decoys_as_are_said(program: Program, schema: Path, data: Path) -> None:
@@ -93,11 +93,3 @@ def test_what_auto_chooses_cannot_be_given_to_run(
 ) -> None:
     assert str(words[0]) in refused(program, "run", data, "-s", schema, "-e", 1, "-o", "job", *words)
     assert not Path("job").exists()
-
-
-def test_a_recommendation_is_what_design_takes() -> None:
-    schema = schema_of((2, 7, 16))
-    chosen = recommend(schema, 6.0, 20_000, hide_among=1)
-    plan = design(schema, 6.0, **chosen.design.options, source=SystemSource())
-    assert plan.mechanism == chosen.design.mechanism == "smp"
-    assert recommend(schema, 2.0, 20_000, hide_among=1, pairs=True).design == Design("smp", pivots=2)

@@ -1,7 +1,5 @@
 """Bad input: one clear sentence, exit code 2, no output file, and never a participant's answer."""
 
-import gzip
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -33,22 +31,6 @@ def plan(program: Program, schema: Path) -> Path:
     return Path("plan.json")
 
 
-@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "-inf", "1e-9", "100"])
-@pytest.mark.parametrize("command", ["design", "run"])
-def test_epsilon(program: Program, schema: Path, data: Path, epsilon: str, command: str) -> None:
-    words = {
-        "design": ("design", schema, "--epsilon", epsilon, "--mechanism", "spl", "-o", "x.json"),
-        "run": ("run", data, "--schema", schema, "--epsilon", epsilon, "--mechanism", "spl", "-o", "x"),
-    }
-    assert "epsilon must be" in refused(program, *words[command])
-
-
-@pytest.mark.parametrize("mechanism", ["corr-rr", "cond-rr", "rs-rfd"])
-def test_one_attribute_for_two_phases(program: Program, mechanism: str) -> None:
-    Path("s.json").write_text('{"attributes": [{"name": "a", "labels": ["x", "y"]}]}')
-    assert "at least two questions" in refused(program, "design", "s.json", "-e", 1, "-m", mechanism, "-o", "p.json")
-
-
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
@@ -74,20 +56,6 @@ def test_rows(program: Program, plan: Path, schema: Path, rows: str, reason: str
     assert reason in sentence
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        (f"2,never,daily,rarely,{SECRET}", "bad.csv.gz, line 3: more cells than the header"),
-        (f"2,{SECRET}", "bad.csv.gz, line 3: fewer cells than the header"),
-        (f'2,never,daily,"{SECRET}"x', "bad.csv.gz, line 3: the line is not valid CSV"),
-    ],
-)
-def test_rows_of_a_compressed_file(program: Program, plan: Path, row: str, reason: str) -> None:
-    with gzip.open("bad.csv.gz", "wt") as file:
-        file.write(f"person,drinks,sleeps badly,smokes\n1,never,daily,rarely\n{row}\n")
-    assert reason in refused(program, "privatise", "--plan", plan, "bad.csv.gz", "-o", "r.ndjson")
-
-
 def test_a_bad_row_after_many_good_ones_leaves_nothing(program: Program, plan: Path) -> None:
     good = "1,never,daily,rarely\n" * 70_000
     Path("bad.csv").write_text(f"person,drinks,sleeps badly,smokes\n{good}2,never,{SECRET},rarely\n")
@@ -101,20 +69,6 @@ def test_a_refusal_keeps_the_file_that_was_there(program: Program, plan: Path) -
     assert Path("r.ndjson").read_text() == "precious"
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("", "is empty"),
-        ("person,drinks,smokes\n1,never,daily\n", "has no column 'sleeps badly'"),
-        ("drinks,drinks,sleeps badly,smokes\nnever,never,daily,rarely\n", "has the column 'drinks' twice"),
-        (f"drinks,sleeps badly,smokes\nnever,{SECRET}\xff,daily\n", "line 2: the text is not UTF-8"),
-    ],
-)
-def test_tables(program: Program, plan: Path, content: str, reason: str) -> None:
-    Path("bad.csv").write_bytes(content.encode("latin-1"))
-    assert reason in refused(program, "privatise", "-p", plan, "bad.csv", "-o", "r.ndjson")
-
-
 def test_files_that_are_not_there(program: Program, plan: Path, schema: Path, data: Path) -> None:
     gone = "gone.json: there is no such file"
     assert gone in refused(program, "privatise", "-p", "gone.json", data, "-o", "r.ndjson")
@@ -123,14 +77,6 @@ def test_files_that_are_not_there(program: Program, plan: Path, schema: Path, da
     assert gone in refused(program, "design", "gone.json", "-e", 1, "-m", "spl", "-o", "p.json")
     assert "gone/p.json" in refused(program, "design", schema, "-e", 1, "-m", "spl", "-o", "gone/p.json")
     assert "gone/job" in refused(program, "run", data, "-s", schema, "-e", 1, "-m", "spl", "-o", "gone/job")
-
-
-def test_an_edited_plan(program: Program, plan: Path, data: Path) -> None:
-    document = json.loads(plan.read_text())
-    document["epsilon"] = 9
-    plan.write_text(json.dumps(document))
-    assert "was edited" in refused(program, "privatise", "-p", plan, data, "-o", "r.ndjson")
-    assert "was edited" in refused(program, "show", plan)
 
 
 def test_reports(program: Program, plan: Path, schema: Path, data: Path) -> None:
@@ -147,15 +93,6 @@ def test_reports(program: Program, plan: Path, schema: Path, data: Path) -> None
     assert "no reports" in refused(program, "tally", "-p", plan, "empty.ndjson", "-o", "c.json")
 
 
-def test_counts_of_the_wrong_phase(program: Program, schema: Path, data: Path) -> None:
-    program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
-    swapped = ["--phase", "job/plan-1.json", "job/counts-2.json", "--phase", "job/plan-2.json", "job/counts-1.json"]
-    assert "counts of its own phase" in refused(program, "estimate", *swapped)
-    assert "counts of its own phase" in refused(
-        program, "learn", "--phase", "job/plan-1.json", "job/counts-2.json", "-o", "p.json"
-    )
-
-
 def test_output_names(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 2, "-m", "spl", "-o", "job")
     phase = ["--phase", "job/plan-1.json", "job/counts-1.json"]
@@ -170,38 +107,6 @@ def test_output_names(program: Program, schema: Path, data: Path) -> None:
     assert "nowhere/e.png" in refused(program, "estimate", *phase, "-o", "e.csv", "--plot", "nowhere/e.png")
     Path("s.yaml").write_text(SCHEMA)
     assert ".toml or .json" in refused(program, "design", "s.yaml", "-e", 1, "-m", "spl", "-o", "p.json")
-
-
-def test_what_is_no_document(program: Program) -> None:
-    Path("x.json").write_text('{"format": "something"}')
-    assert "neither a plan, nor counts, nor an estimate" in refused(program, "show", "x.json")
-    Path("cut.json").write_text('{"format": "privtally.plan/1", ')
-    assert "truncated" in refused(program, "show", "cut.json")
-    for content in ("not json", f"smokes,drinks\nnever,{SECRET}\n", '{"codes":[1]}\n{"codes":[2]}\n', "[1]"):
-        Path("y.json").write_text(content)
-        sentence = refused(program, "show", "y.json")
-        assert "neither" in sentence
-        assert "truncated" not in sentence
-
-
-def test_a_plan_and_counts_exchanged(program: Program, plan: Path, data: Path) -> None:
-    program("privatise", "-p", plan, data, "-o", "r.ndjson")
-    program("tally", "-p", plan, "r.ndjson", "-o", "counts.json")
-    for command in (("learn", "-o", "p.json"), ("estimate",)):
-        sentence = refused(program, *command, "--phase", "counts.json", plan)
-        assert "counts" in sentence.removeprefix("privtally: counts.json")
-        assert "order" in sentence
-    assert "a plan" in refused(program, "estimate", "--phase", plan, plan)
-
-
-@pytest.mark.parametrize(
-    ("share", "mechanism"),
-    [("0", "corr-rr"), ("1", "rs-rfd"), ("-0.1", "cond-rr"), ("nan", "corr-rr"), ("0.0001", "corr-rr"), ("nan", "spl")],
-)
-def test_phase1_share(program: Program, schema: Path, data: Path, share: str, mechanism: str) -> None:
-    words = ("run", data, "-s", schema, "-e", 1, "-m", mechanism, "--phase1-share", share, "-o", "job")
-    sentence = refused(program, *words)
-    assert "share" in sentence
 
 
 @pytest.mark.parametrize(
@@ -263,19 +168,6 @@ def test_options_without_effect(
     if mechanism == "cond-rr":
         Path("p.json").unlink()
         assert "--people" in refused(program, *learn, "--people", 100)
-
-
-@pytest.mark.parametrize("words", [(), ("--people", 100), ("--rule", "robust"), ("--groups", "auto")])
-def test_a_mechanism_that_learns_nothing(
-    program: Program, schema: Path, data: Path, words: tuple[str | float, ...]
-) -> None:
-    program("run", data, "-s", schema, "-e", 2, "-m", "smp", "-o", "job")
-    learn = ("learn", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "p.json")
-    assert "nothing to learn" in refused(program, *learn, *words)
-
-
-def test_more_people_than_are_simulated(program: Program) -> None:
-    assert "10,000,000" in refused(program, "demo", "--people", 10**12)
 
 
 HERE = {"run": ("data.csv", "-s", "schema.toml"), "design": ("schema.toml", "-o", "p.json"), "advise": ("schema.toml",)}

@@ -15,7 +15,7 @@ from functools import partial
 from privtally.documents.plan import Plan
 from privtally.service import operations
 from privtally.store import open_store
-from privtally.store.accept import accept
+from privtally.store.intake import accept
 from privtally.store.session import Store
 from tests.cli.conftest import SCHEMA, Program
 from tests.store.people import answered, arrivals
@@ -35,9 +35,9 @@ def create(operator: Program, *more: str) -> Any:
 
 def store_reports(campaign: str, people: int) -> None:
     async def work(store: Store) -> None:
-        survey = await operations.find(store, campaign)
-        plan: Plan = survey.plans[-1]
-        await store.write(partial(accept, arrivals=arrivals(survey, answered(plan, people, seed=plan.phase))))
+        stored = await operations.find(store, campaign)
+        plan: Plan = stored.plans[-1]
+        await store.write(partial(accept, arrivals=arrivals(stored, answered(plan, people, seed=plan.phase))))
 
     async def run() -> None:
         store = await open_store("sqlite:///privtally.db")

@@ -15,9 +15,9 @@ import apsw
 
 from privtally.collector import tally
 from privtally.service import operations
-from privtally.service.tokens import is_admin
-from privtally.store import checking, open_store
-from privtally.store.accept import accept
+from privtally.service.operations import is_admin
+from privtally.store import campaigns, open_store
+from privtally.store.intake import accept
 from tests.cli.conftest import SCHEMA, Program
 from tests.store.people import answered, arrivals
 from tests.store.postgres_server import new_database, run_on
@@ -49,8 +49,8 @@ def store(request: pytest.FixtureRequest) -> str:
 def store_reports(address: str, campaign: str, people: int, seed: int = 1) -> None:
     async def run() -> None:
         store = await open_store(address)
-        survey = await operations.find(store, campaign)
-        await store.write(partial(accept, arrivals=arrivals(survey, answered(survey.plans[-1], people, seed=seed))))
+        stored = await operations.find(store, campaign)
+        await store.write(partial(accept, arrivals=arrivals(stored, answered(stored.plans[-1], people, seed=seed))))
         await store.close()
 
     asyncio.run(run())
@@ -87,7 +87,6 @@ def test_an_operator_does_the_same_on_both_stores(program: Program, store: str) 
     store_reports(store, plain, 300)
     assert len(program("campaign", "advance", plain, "--json").json()["phases"]) == 2
     program("campaign", "export", plain, "-o", "all.csv")
-    program("db", "migrate")
     assert program("db", "check", "--json").json() == {"campaigns": 2, "reports": 300, "faults": []}
     for campaign in (made["id"], plain):
         program("campaign", "close", campaign)
@@ -106,7 +105,6 @@ def test_a_backup_comes_back_for_its_owner_alone(program: Program, sqlite: str) 
     program("db", "restore", "copy.db", code=2)
     Path("privtally.db").unlink()
     program("db", "restore", "copy.db")
-    program("db", "migrate")
     assert program("db", "check", "--json").json()["reports"] == 30
     assert Path("copy.db").read_bytes() == before
     assert {path.stat().st_mode & 0o777 for path in Path().glob("*.db")} == {0o600}
@@ -212,7 +210,7 @@ def test_reports_that_arrive_during_a_check_are_no_fault(
             in_a_thread(partial(store_reports, store, campaign, 40, 2))
         return tally.count(*given)
 
-    monkeypatch.setattr(checking, "count", meanwhile)
+    monkeypatch.setattr(campaigns, "count", meanwhile)
     assert program("db", "check", "--json").json()["reports"] == 30
     assert program("db", "check", "--json").json()["reports"] == 70
 

@@ -26,13 +26,6 @@ def silent_master() -> Iterator[str]:
         yield f"spark://127.0.0.1:{taken.getsockname()[1]}"
 
 
-def test_polars_writes_the_counts_of_duckdb(program: Program, reports: str) -> None:
-    pytest.importorskip("polars")
-    program("tally", reports, "-p", "plan.json", "-o", "one.json")
-    program("tally", reports, "-p", "plan.json", "-o", "other.json", "--engine", "polars")
-    assert Path("one.json").read_bytes() == Path("other.json").read_bytes()
-
-
 @needs_java
 def test_a_master_that_does_not_answer(program: Program, reports: str, data: Path, silent_master: str) -> None:
     pytest.importorskip("pyspark")

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from privtally.cli.app import PANELS, app
-from privtally.cli.examples import EXAMPLES, PATTERNS
+from privtally.cli.app import EXAMPLES, PANELS, PATTERNS, app
 from tests.cli.conftest import Program
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +86,7 @@ def completed(monkeypatch: pytest.MonkeyPatch, program: Program, words: str) -> 
         ("privtally run --ep", ["--epsilon"]),
         ("privtally run --mechanism co", ["corr-rr", "cond-rr"]),
         ("privtally estimate --method ", ["likelihood", "unbiased", "paper"]),
-        ("privtally tally --engine p", ["polars"]),
+        ("privtally tally --engine s", ["spark"]),
         ("privtally compare --mechanisms spl,s", ["spl,smp"]),
         ("privtally compare --methods ", ["likelihood", "unbiased", "paper"]),
         # Nothing is offered where a file belongs: the shell then offers files.
@@ -120,7 +119,7 @@ def test_completion_is_installed(
     program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shell: str, file: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: shell)
+    monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, shell))
     program("--install-completion")
     assert (tmp_path / file).exists()
     texts = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
@@ -129,8 +128,7 @@ def test_completion_is_installed(
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_itself_completes(monkeypatch: pytest.MonkeyPatch, program: Program, tmp_path: Path) -> None:
-    monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: "bash")
-    monkeypatch.setattr("typer.completion._get_shell_name", lambda: "bash")
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "bash"))
     (tmp_path / "complete.sh").write_text(program("--show-completion").out)
     (tmp_path / "privtally").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m privtally "$@"\n')
     (tmp_path / "privtally").chmod(0o755)

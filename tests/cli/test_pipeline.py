@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from privtally.mechanisms import NAMED
+from privtally.mechanisms.named import NAMED
 from privtally.names import MECHANISMS, MechanismName
 from tests.cli.conftest import LABELS, Program, write_data
 from tests.cli.test_bad_input import refused
@@ -50,65 +50,6 @@ def test_the_pipeline_by_hand_recovers_known_frequencies(
         if not misses:
             return
     pytest.fail("frequencies were missed by more than four standard errors on three samples")
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_run_does_the_whole_job_and_leaves_every_document(
-    program: Program, schema: Path, data: Path, mechanism: MechanismName
-) -> None:
-    result = program("run", data, "--schema", schema, "--epsilon", 2, "--mechanism", mechanism, "-o", "job", "--json")
-    phases = (1, 2) if NAMED[mechanism].learns else (1,)
-    expected = {f"{kind}-{phase}" for phase in phases for kind in ("plan", "reports", "counts")} | {"estimate"}
-    assert {path.stem for path in Path("job").iterdir()} == expected
-    assert json.loads(Path("job/estimate.json").read_text()) == result.json()
-    if NAMED[mechanism].learns:
-        assert Path("job/reports-1.ndjson").read_text().count("\n") == 30
-        assert Path("job/reports-2.ndjson").read_text().count("\n") == 270
-    # The documents of the job are the documents of the single steps.
-    for phase in phases:
-        program("tally", "--plan", f"job/plan-{phase}.json", f"job/reports-{phase}.ndjson", "-o", "again.json")
-        assert Path("again.json").read_bytes() == Path(f"job/counts-{phase}.json").read_bytes()
-    options = [word for phase in phases for word in ("--phase", f"job/plan-{phase}.json", f"job/counts-{phase}.json")]
-    assert program("estimate", *options, "--json").json() == result.json()
-
-
-def test_every_phase_may_be_learned_from(program: Program, schema: Path, data: Path) -> None:
-    """Three phases; the number of people that a phase is planned for is in its plan."""
-    program("design", schema, "-e", 2, "-m", "corr-rr", "-o", "plan-1.json")
-    phases: list[str] = []
-    for phase in (1, 2, 3):
-        if phases:
-            program("learn", *phases, "--people", 100 * phase, "-o", f"plan-{phase}.json")
-            learned = json.loads(Path(f"plan-{phase}.json").read_text())["learned"]
-            assert (len(learned["history"]), learned["people"]) == (phase - 1, 100 * phase)
-        program("privatise", "-p", f"plan-{phase}.json", data, "-o", f"reports-{phase}.ndjson")
-        program("tally", "-p", f"plan-{phase}.json", f"reports-{phase}.ndjson", "-o", f"counts-{phase}.json")
-        phases += ["--phase", f"plan-{phase}.json", f"counts-{phase}.json"]
-    assert len(program("estimate", *phases, "--json").json()["provenance"]["phases"]) == 3
-
-
-def test_repeated_reports_are_counted_once_and_the_number_is_said(program: Program, schema: Path, data: Path) -> None:
-    program("design", schema, "-e", 1, "-m", "spl", "-o", "plan.json")
-    program("privatise", "-p", "plan.json", data, "-o", "reports.ndjson")
-    once = program("tally", "-p", "plan.json", "reports.ndjson", "-o", "once.json", "--json").json()
-    assert (once["reports"], once["repeated"]) == (300, 0)
-    Path("again.ndjson").write_bytes(Path("reports.ndjson").read_bytes())
-    twice = program("tally", "-p", "plan.json", "reports.ndjson", "again.ndjson", "-o", "twice.json")
-    assert twice.out.count("300") == 2
-    assert Path("once.json").read_bytes() == Path("twice.json").read_bytes()
-
-
-def test_reports_are_sorted_by_their_random_ids(program: Program, schema: Path, data: Path) -> None:
-    program("design", schema, "-e", 1, "-m", "spl", "-o", "plan.json")
-    program("privatise", "-p", "plan.json", data, "-o", "sorted.ndjson")
-    program("privatise", "-p", "plan.json", data, "-o", "kept.ndjson", "--keep-order")
-    ids = {
-        name: [json.loads(line)["id"] for line in Path(name).read_text().splitlines()]
-        for name in ("sorted.ndjson", "kept.ndjson")
-    }
-    assert len(ids["sorted.ndjson"]) == len(ids["kept.ndjson"]) == 300
-    assert ids["sorted.ndjson"] == sorted(ids["sorted.ndjson"])
-    assert ids["kept.ndjson"] != sorted(ids["kept.ndjson"])
 
 
 def test_kept_order_is_the_order_of_the_rows(program: Program, schema: Path) -> None:
@@ -170,14 +111,6 @@ def test_show_says_what_a_document_holds(program: Program, schema: Path, data: P
     for mechanism, word in (("rs-rfd", "priors"), ("cond-rr", "tables")):
         program("run", data, "-s", schema, "-e", 2, "-m", mechanism, "-o", mechanism)
         assert word in program("show", f"{mechanism}/plan-2.json").out
-
-
-def test_the_demo_shows_truth_against_estimate(program: Program) -> None:
-    said = program("demo", "--seed", 7, "--people", 2_000)
-    assert "2,000" in said.out
-    assert "truth" in said.out
-    assert Path("privtally-demo.png").read_bytes().startswith(b"\x89PNG")
-    assert program("demo", "--seed", 7, "--people", 2_000).out == said.out
 
 
 def test_answers_from_a_pipe_are_all_read(schema: Path, data: Path, tmp_path: Path) -> None:
@@ -274,32 +207,6 @@ def test_a_pair_may_have_commas_and_spaces_in_its_names(program: Program) -> Non
     assert program("estimate", *phase, "--pair", "a, b, c", "--json").json()["attributes"] == ["a, b", " c"]
 
 
-def test_suffixes_in_capitals_are_known(program: Program, schema: Path, data: Path) -> None:
-    program("run", data, "-s", schema, "-e", 3, "-m", "spl", "-o", "job")
-    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
-    program("estimate", *phase, "-o", "e.CSV", "--plot", "e.PNG")
-    assert Path("e.CSV").read_text().startswith("attribute,")
-    assert Path("e.PNG").read_bytes().startswith(b"\x89PNG")
-    program("estimate", *phase, "-o", "e.JSON")
-    assert json.loads(Path("e.JSON").read_text())["format"] == "privtally.estimate/1"
-
-
-@pytest.mark.parametrize("mechanism", ["smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
-def test_run_in_groups(program: Program, schema: Path, data: Path, mechanism: MechanismName) -> None:
-    said = program(
-        *("run", data, "-s", schema, "-e", 6, "-m", mechanism, "--groups", "smokes, drinks; sleeps badly", "-o", "job")
-    )
-    assert "smokes" in said.out
-    last = max(Path("job").glob("plan-*.json"))
-    assert json.loads(last.read_text())["groups"] == [[1, 2], [0]]
-    assert [part["attributes"] for part in json.loads(last.read_text())["parts"]] == [[1, 2], [0]]
-    assert program("show", last, "--json").json()["groups"] == [[1, 2], [0]]
-    words = " ".join(program("show", last).out.split())
-    assert "smokes, drinks; sleeps badly" in words
-    assert "ε = 3 each" in words
-    program("audit", last)
-
-
 def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) -> None:
     said = program("design", schema, "-e", 6, "-m", "rs-fd", "--groups", "auto", "-o", "plan.json")
     assert "Chose 3 groups" in said.err
@@ -320,14 +227,6 @@ def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) 
     assert "drinks" in refused(program, *missing)
     auto = ("design", schema, "-e", 1, "-m", "smp", "--groups", "auto", "--pivots", 2, "-o", "no.json")
     assert "--pivots" in refused(program, *auto)
-
-
-def test_run_with_two_pivots(program: Program, schema: Path, data: Path) -> None:
-    program("run", data, "-s", schema, "-e", 2, "-m", "smp", "--pivots", 2, "-o", "job", "--json")
-    answered = [json.loads(line)["codes"].count(None) for line in Path("job/reports-1.ndjson").read_text().splitlines()]
-    assert set(answered) == {1}
-    program("audit", "job/plan-1.json")
-    assert "smp" in refused(program, "design", schema, "-e", 1, "-m", "cond-rr", "--pivots", 2, "-o", "no.json")
 
 
 def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) -> None:
@@ -370,3 +269,23 @@ def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Pa
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--groups", "smokes,drinks;sleeps badly", "-o", "groups")
     partly = program("estimate", "--phase", "groups/plan-1.json", "groups/counts-1.json", "--pairs")
     assert "smokes and drinks" in partly.out
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_run_does_the_whole_job_and_leaves_every_document(
+    program: Program, schema: Path, data: Path, mechanism: MechanismName
+) -> None:
+    result = program("run", data, "--schema", schema, "--epsilon", 2, "--mechanism", mechanism, "-o", "job", "--json")
+    phases = (1, 2) if NAMED[mechanism].learns else (1,)
+    expected = {f"{kind}-{phase}" for phase in phases for kind in ("plan", "reports", "counts")} | {"estimate"}
+    assert {path.stem for path in Path("job").iterdir()} == expected
+    assert json.loads(Path("job/estimate.json").read_text()) == result.json()
+    if NAMED[mechanism].learns:
+        assert Path("job/reports-1.ndjson").read_text().count("\n") == 30
+        assert Path("job/reports-2.ndjson").read_text().count("\n") == 270
+    # The documents of the job are the documents of the single steps.
+    for phase in phases:
+        program("tally", "--plan", f"job/plan-{phase}.json", f"job/reports-{phase}.ndjson", "-o", "again.json")
+        assert Path("again.json").read_bytes() == Path(f"job/counts-{phase}.json").read_bytes()
+    options = [word for phase in phases for word in ("--phase", f"job/plan-{phase}.json", f"job/counts-{phase}.json")]
+    assert program("estimate", *options, "--json").json() == result.json()

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program, write_data
-from tests.cli.test_bad_input import refused
 
 
 @pytest.fixture
@@ -53,13 +52,3 @@ def test_a_picture_over_time(program: Program, two_rounds: list[str]) -> None:
     pytest.importorskip("matplotlib")
     program("estimate", *two_rounds, "--by-round", "--plot", "rounds.png")
     assert Path("rounds.png").stat().st_size > 10_000
-
-
-def test_rounds_of_other_estimates_are_refused(program: Program, two_rounds: list[str]) -> None:
-    for option in (["--pairs"], ["--pair", "smokes,drinks"], ["--top", "2"]):
-        assert "by-round" in refused(program, "estimate", *two_rounds, "--by-round", *option)
-
-
-def test_a_refresh_without_the_first_plan_is_refused(program: Program, two_rounds: list[str]) -> None:
-    assert "first" in refused(program, "refresh", "plan-2.json", "-o", "plan-5.json")
-    assert not Path("plan-5.json").exists()

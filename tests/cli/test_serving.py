@@ -63,7 +63,7 @@ if __name__ == "__main__":
     except SystemExit:  # it cannot listen at an address of another machine
         assert "numpy" in sys.modules
 
-    from privtally.lab.parallel import run_jobs
+    from privtally.lab.compare import run_jobs
 
     print(json.dumps([threads(), *run_jobs(threads, [(), ()], 2, lambda _: None)]))
 """

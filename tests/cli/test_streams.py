@@ -1,6 +1,5 @@
 """Commands in a pipeline of the shell: pipes, devices, standard input and output."""
 
-import gzip
 import json
 import os
 import subprocess
@@ -75,43 +74,6 @@ def test_standard_output_that_is_a_file_is_written_and_not_replaced(plan: Path, 
     assert json.loads(Path("out.json").read_bytes())["format"] == "privtally.plan/1"
 
 
-def test_an_output_that_is_an_input_is_refused(program: Program, schema: Path, data: Path) -> None:
-    program("run", data, "-s", schema, "-e", 2, "-m", "corr-rr", "-o", "job")
-    plan, counts = "job/plan-1.json", "job/counts-1.json"
-    Path("link").symlink_to(data)
-    for words in (
-        ("design", schema, "-e", 1, "-m", "spl", "-o", schema),
-        ("privatise", "-p", plan, data, "-o", data),
-        ("privatise", "-p", plan, data, "-o", "link"),
-        ("privatise", "-p", plan, data, "-o", plan),
-        ("tally", "-p", plan, "job/reports-1.ndjson", "-o", "job/reports-1.ndjson"),
-        ("learn", "--phase", plan, counts, "-o", counts),
-        ("estimate", "--phase", plan, counts, "-o", counts),
-        ("audit", plan, "--certificate", plan),
-    ):
-        assert "is an input" in refused(program, *words)
-
-
-@pytest.mark.parametrize("command", ["privatise", "tally"])
-@pytest.mark.parametrize(
-    ("content", "kind"), [(b"PAR1\x15", "Parquet"), (gzip.compress(b"x", mtime=0), "gzip")], ids=["Parquet", "gzip"]
-)
-def test_files_of_other_kinds_are_named(program: Program, plan: Path, command: str, content: bytes, kind: str) -> None:
-    Path("other").write_bytes(content)
-    assert kind in refused(program, command, "-p", plan, "other", "-o", "x")
-
-
-@pytest.mark.parametrize("command", ["privatise", "tally"])
-def test_endless_input_is_refused(program: Program, plan: Path, command: str) -> None:
-    assert "MiB" in refused(program, command, "-p", plan, "/dev/zero", "-o", "x")
-    assert "MiB" in refused(program, command, "-p", "/dev/zero", "gone", "-o", "x")
-
-
-def test_a_byte_order_mark_before_reports_is_left_out(program: Program, plan: Path, reports: Path) -> None:
-    Path("marked.ndjson").write_bytes("\ufeff".encode() + reports.read_bytes())
-    assert program("tally", "-p", plan, "marked.ndjson", "-o", "c.json", "--json").json()["reports"] == 300
-
-
 def ended(shell: str, stdout: int = subprocess.DEVNULL) -> tuple[int, str]:
     """The exit code of a line of shell, in which $privtally is the program, and what it says on standard error."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "privtally": f"{sys.executable} -m privtally"}
@@ -171,3 +133,14 @@ def test_no_report_leaves_before_every_row_fits(program: Program, plan: Path, da
     words = ["privatise", "-p", str(plan), "many.csv", "--keep-order", "-o", "-"]
     done = subprocess.run([sys.executable, "-m", "privtally", *words], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("command", ["privatise", "tally"])
+def test_endless_input_is_refused(program: Program, plan: Path, command: str) -> None:
+    assert "MiB" in refused(program, command, "-p", plan, "/dev/zero", "-o", "x")
+    assert "MiB" in refused(program, command, "-p", "/dev/zero", "gone", "-o", "x")
+
+
+def test_a_byte_order_mark_before_reports_is_left_out(program: Program, plan: Path, reports: Path) -> None:
+    Path("marked.ndjson").write_bytes("\ufeff".encode() + reports.read_bytes())
+    assert program("tally", "-p", plan, "marked.ndjson", "-o", "c.json", "--json").json()["reports"] == 300

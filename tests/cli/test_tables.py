@@ -23,7 +23,7 @@ def lake(program: Program, data: Path, plan: str) -> Path:
     """Answers in Parquet and reports in every kind of file."""
     duckdb.connect().execute(f"COPY (FROM '{data}') TO 'data.parquet'")
     Path("lake").mkdir()
-    for kind in ("parquet", "csv.gz", "ndjson.zst"):
+    for kind in ("parquet", "csv.gz", "ndjson"):
         program("privatise", "data.parquet", "-p", plan, "-o", f"lake/r.{kind}")
     return Path("lake")
 
@@ -47,7 +47,6 @@ def test_what_was_set_aside_is_listed(program: Program, lake: Path, plan: str, s
     refused(program, "tally", lake, "-p", plan, "-o", "c.json", "--set-aside", "c.json")
     refused(program, "tally", "-", "-p", plan, "-o", "c.json", "--set-aside", "aside.csv")
     refused(program, "tally", lake, "-p", plan, "-o", "c.json", "--set-aside", "lake/r.parquet")
-    refused(program, "tally", lake, "-p", plan, "-o", "c.json", "--set-aside", "a.csv", "--state", "state")
     assert not Path("c.json").exists()
 
 
@@ -82,21 +81,6 @@ def test_privatise_refuses_names_and_inputs(program: Program, lake: Path, plan: 
     facts = program("privatise", "answers", "-p", plan, "-o", "r.csv", "--json").json()
     assert facts["reports"] == 300
     assert facts["ignored_columns"] == ["person"]
-
-
-def test_a_state_reads_new_files_only(program: Program, lake: Path, plan: str) -> None:
-    words = ("-p", plan, "-o", "counts.json", "--state", "state")
-    first = program("tally", lake, *words, "--json").json()
-    assert (first["files_counted_before"], first["files_read"]) == (0, 3)
-    program("privatise", "data.parquet", "-p", plan, "-o", "lake/tuesday.parquet")
-    second = program("tally", lake, *words, "--json").json()
-    assert (second["files_counted_before"], second["files_read"], second["reports"]) == (3, 1, 1_200)
-    program("tally", lake, "-p", plan, "-o", "all.json")
-    assert Path("all.json").read_bytes() == Path("counts.json").read_bytes()
-    assert "not read again" in program("tally", lake, *words).err
-    Path("lake/tuesday.parquet").unlink()
-    assert "tuesday" in refused(program, "tally", lake, *words)
-    refused(program, "tally", lake, *words, "--trust-ids")
 
 
 def test_merged_counts_are_those_of_all_files(program: Program, lake: Path, plan: str) -> None:
@@ -152,11 +136,6 @@ def test_reports_whose_ids_are_trusted_are_counted_and_not_listed(program: Progr
     assert Path("compared.csv").read_text().count("id_conflict") == 1
     program("tally", lines, lake / "r.parquet", "-p", plan, "-o", "c.json", "--trust-ids", "--set-aside", "trusted.csv")
     assert Path("trusted.csv").read_text().splitlines() == ["id,reason"]
-
-
-def test_a_state_inside_the_reports_is_refused_from_the_first_day(program: Program, lake: Path, plan: str) -> None:
-    assert "inside" in refused(program, "tally", lake, "-p", plan, "-o", "c.json", "--state", lake / "state")
-    assert not (lake / "state").exists()
 
 
 def test_a_spreadsheet_computes_no_name_and_no_label(program: Program) -> None:

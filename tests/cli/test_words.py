@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from privtally.cli import words
-from privtally.cli.table_words import print_pair
+from privtally.cli import render
+from privtally.cli.render import print_pair
 from privtally.collector.pairs import PairEstimate
 from privtally.documents.estimate import Estimate, Frequencies, Located, Quantile
 from privtally.documents.plan import design
@@ -47,7 +47,7 @@ def test_bars_are_in_proportion(width: int, name: str, truth: bool) -> None:
     attribute = msgspec.structs.replace(estimate.attributes[name], labels=("a", LONG, "c", "d"))
     console = terminal(width)
     estimate = msgspec.structs.replace(estimate, attributes={name: attribute})
-    words.print_estimate(estimate, console, {name: frequencies} if truth else None)
+    render.print_estimate(estimate, console, {name: frequencies} if truth else None)
     lines = printed(console).splitlines()
     lengths = [bar_length(next(line for line in lines if f" {100 * value:.1f} %" in line)) for value in frequencies]
     assert lengths[3] == 0
@@ -61,7 +61,7 @@ def test_bars_are_in_proportion(width: int, name: str, truth: bool) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_numbers_of_an_estimate_are_never_cut(width: int) -> None:
     console = terminal(width)
-    words.print_estimate(estimate_of({LONG: ([-0.13, 1.13], [0.02, 0.02])}), console)
+    render.print_estimate(estimate_of({LONG: ([-0.13, 1.13], [0.02, 0.02])}), console)
     text = printed(console)
     for number in ("-13.0 %", "113.0 %", "-9.1 %", "109.1"):
         assert number in text
@@ -71,14 +71,14 @@ def test_numbers_of_an_estimate_are_never_cut(width: int) -> None:
 def test_every_number_of_a_table_of_copies_can_be_read(width: int) -> None:
     plan = plan_of("corr-rr", (3,) * 12)
     console = terminal(width)
-    words.describe(plan, console)
+    render.describe(plan, console)
     numbers = re.findall(r"\b\d{1,3}\.\d %", printed(console).partition("goes with the chosen one")[2])
     assert len(numbers) == 12 * 11
 
 
 def test_a_table_of_very_many_attributes_is_bounded_and_says_so() -> None:
     console = terminal(80)
-    words.describe(plan_of("corr-rr", (2,) * 60), console)
+    render.describe(plan_of("corr-rr", (2,) * 60), console)
     text = printed(console)
     assert len(text.splitlines()) < 600
     assert "of 60" in text
@@ -106,7 +106,7 @@ def with_answered(name: str) -> Estimate:
 @pytest.mark.parametrize("truth", [False, True])
 def test_what_follows_from_frequencies_is_shown(width: int, truth: bool) -> None:
     console = terminal(width)
-    words.print_estimate(with_answered("q"), console, {"q": [0.5, 0.3, 0.2]} if truth else None)
+    render.print_estimate(with_answered("q"), console, {"q": [0.5, 0.3, 0.2]} if truth else None)
     text = printed(console)
     for number in ("62.5 %", "37.5 %", "30.0–45.0 %", "41.25", "38.12", "52.75", "31.5", "1,234"):
         assert number in text
@@ -114,7 +114,7 @@ def test_what_follows_from_frequencies_is_shown(width: int, truth: bool) -> None
 
 def test_plain_estimates_have_no_table_of_numbers() -> None:
     console = terminal(80)
-    words.print_estimate(estimate_of({"q": ([0.5, 0.5], [0.05] * 2)}), console)
+    render.print_estimate(estimate_of({"q": ([0.5, 0.5], [0.05] * 2)}), console)
     assert "mean" not in printed(console)
 
 
@@ -128,7 +128,7 @@ def test_a_plan_claims_the_whole_budget_for_an_answer_that_has_it(
 ) -> None:
     schema = Schema(tuple(Attribute(name, ("x", "y")) for name in "abcd"))
     console = terminal(200)
-    words.describe(design(schema, 2.0, mechanism, groups=groups, pivots=pivots), console)
+    render.describe(design(schema, 2.0, mechanism, groups=groups, pivots=pivots), console)
     text = printed(console)
     assert ("whole budget" in text) == whole
     assert ("each group" in text) == (groups is not None)

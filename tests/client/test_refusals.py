@@ -13,7 +13,7 @@ import msgspec
 from privtally.documents.campaign import check_campaign
 from privtally.documents.plan import Plan, design, load_plan
 from privtally.errors import CampaignError, PlanError
-from privtally.exact import wire
+from privtally.exact import canonical
 from privtally.schema import Attribute, Schema
 from tests.client.node import run, run_json
 from tests.client.vectors import SURVEY
@@ -33,7 +33,7 @@ Place = tuple[str | int, ...]
 
 
 def test_the_same_changed_plans_are_refused(tmp_path: Path) -> None:
-    documents = [wire.canonical(document).decode() for plan in BASES for document in _changed(plan)]
+    documents = [canonical.canonical(document).decode() for plan in BASES for document in _changed(plan)]
     expected = list(map(_takes, documents))
     assert len(documents) > 2_000
     assert 0.01 < sum(expected) / len(expected) < 0.5
@@ -90,7 +90,7 @@ def _later_plans(first: Plan, second: Plan) -> Iterator[str]:
     for phase, stated, parts, learned in chosen:
         shared = {name: later[name] for name in later.keys() - {"digest", "learned"}}
         content = {**shared, "phase": phase, "parts": parts, **stated, **learned}
-        yield wire.canonical({**content, "digest": wire.digest(content)}).decode()
+        yield canonical.canonical({**content, "digest": canonical.digest(content)}).decode()
 
 
 def _broken(pin: str, first: str, document: str) -> str | None:
@@ -124,7 +124,7 @@ def _changed(plan: Plan) -> Iterator[dict[str, Any]]:
                 del inside[place[-1]]
             else:
                 inside[place[-1]] = value
-            yield {**content, "digest": wire.digest(content)}
+            yield {**content, "digest": canonical.digest(content)}
 
 
 _GONE = object()

@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan, design
-from privtally.exact.probability import PROBABILITY_UNIT
-from privtally.exact.source import WORD, Words
+from privtally.exact.randomness import WORD, Words
+from privtally.exact.rational import PROBABILITY_UNIT
 from privtally.mechanisms.named import asking
 from privtally.names import MechanismName
 from privtally.participant.respond import encode, respond

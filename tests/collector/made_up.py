@@ -6,22 +6,22 @@ from functools import reduce
 
 import numpy as np
 
-from privtally.collector.estimate import Phase
 from privtally.collector.learn import learn
 from privtally.collector.tally import count_times
-from privtally.documents.counts import Counts
+from privtally.documents.campaign import Phase
+from privtally.documents.counts import SUB_REPORT_LIMIT, Counts, SubReports
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import SUB_REPORT_LIMIT, SubReports
-from privtally.exact.probability import nearest_probability
+from privtally.exact.rational import nearest_probability
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import Part
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, UniformFill
+from privtally.mechanisms.mechanism import Part
+from privtally.mechanisms.projective import Geometry, Projective
 from privtally.names import MechanismName
-from tests.support import Subsets, first_plan, later_plan, part_of, plan_of, plan_with, table_fill
+from tests.support import first_plan, later_plan, part_of, plan_of, plan_with, table_fill
 
-SIX_CODES = Subsets(np.array([[0, 1, 2], [0, 3, 4], [1, 3, 5]]), 6, 40, 1)
-"""Three labels, six output codes."""
+SEVEN_CODES = Projective(3, Geometry(2, 3), 40, 1)
+"""Three labels, seven output codes."""
 
 
 def copying_plan(copy_probability: np.ndarray, size: int, epsilon: float = 1.0) -> Plan:
@@ -89,13 +89,13 @@ def plans_of_every_kind() -> dict[str, Plan]:
 def parts_with_other_alphabets() -> dict[str, Part]:
     """Parts with a channel whose output codes are not its labels."""
     three = randomized_response(Fraction(4), 3)
-    tables = table_fill((6, 3), 1, np.random.default_rng(6))
+    tables = table_fill((7, 3), 1, np.random.default_rng(6))
     return {
-        "alone": Part((0,), 1, (SIX_CODES,)),
-        "uniform": Part((0, 1), 1, (SIX_CODES, three), 1, UniformFill()),
-        "silent": Part((0, 1), 1, (SIX_CODES, three)),
-        "tables": Part((0, 1), 1, (SIX_CODES, three), 1, tables),
-        "two pivots, silent": Part((0, 1, 2), 2, (SIX_CODES, three, SIX_CODES)),
+        "alone": Part((0,), 1, (SEVEN_CODES,)),
+        "uniform": Part((0, 1), 1, (SEVEN_CODES, three), 1, UniformFill()),
+        "silent": Part((0, 1), 1, (SEVEN_CODES, three)),
+        "tables": Part((0, 1), 1, (SEVEN_CODES, three), 1, tables),
+        "two pivots, silent": Part((0, 1, 2), 2, (SEVEN_CODES, three, SEVEN_CODES)),
     }
 
 

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
-from privtally.collector.estimate.phase import invert
-from privtally.collector.estimate.sparse import shrink
+from privtally.collector.sparse import shrink
 from privtally.collector.tally import count
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
-from privtally.exact.arrays import Floats
-from privtally.lab.seed import seeded
+from privtally.exact.types import Floats
+from privtally.lab.population import seeded
 from privtally.mechanisms.fills import CopyFill
 from privtally.mechanisms.projective import Projective
 from privtally.names import MechanismName
@@ -22,7 +21,6 @@ from privtally.schema import Records, code_type
 from tests.scale import scaled
 from tests.support import first_plan, later_plan, plan_of
 
-ONE_WAY: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "rs-rfd", "corr-rr")
 LIKELY: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "corr-rr")
 PEOPLE, RUNS = 20_000, 8
 
@@ -51,32 +49,6 @@ def runs(plan: Plan) -> Iterator[Counts]:
         second = generator.choice(size, PEOPLE, p=laws(size)[1])
         codes = np.column_stack([first, second]).astype(code_type((size,)))
         yield count(plan, respond_many(plan, Records(plan.schema, codes), seeded(seed)).codes)
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "size", "most"),
-    [
-        *((mechanism, 42, 4.0) for mechanism in ONE_WAY),
-        *((mechanism, 1_024, 5.5) for mechanism in scaled(("smp",), ONE_WAY)),
-    ],
-)
-def test_unbiased_recovers_known_frequencies(mechanism: MechanismName, size: int, most: float) -> None:
-    """The mean of eight runs, in standard errors, for every label of both attributes; fixed seeds.
-
-    Of 84 normal numbers one is beyond 4 in one seed of 190, of 2,048 one beyond 5.5 in one of 13,000. The control is
-    the truth with neighbouring labels exchanged.
-    """
-    plan = large_plan(mechanism, size)
-    found = [invert(plan, counts) for counts in runs(plan)]
-    held = []
-    for own, law in enumerate(laws(size)):
-        mean = np.mean([phase.frequencies[own] for phase in found], axis=0)
-        error = np.sqrt(np.sum([phase.variances[own] for phase in found], axis=0)) / RUNS
-        assert np.abs((mean - law) / error).max() < most
-        assert np.abs((mean - np.roll(law, 1)) / error).max() > most
-        assert mean.sum() == pytest.approx(1)
-        held += [np.abs(phase.frequencies[own] - law) < 1.96 * np.sqrt(phase.variances[own]) for phase in found]
-    assert 0.93 <= np.mean(held) <= 0.97
 
 
 @pytest.mark.parametrize(

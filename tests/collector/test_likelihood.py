@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate as estimate_of
-from privtally.collector.estimate import unbiased
-from privtally.collector.estimate.likelihood import OWN, SHARED, Reports, SingleQuestions, WholeReports, alone, estimate
-from privtally.collector.estimate.methods import reports_of
+from privtally.collector.estimate import reports_of, unbiased
+from privtally.collector.likelihood import OWN, SHARED, Reports, SingleQuestions, WholeReports, alone, estimate
 from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
-from privtally.exact.arrays import Floats
-from privtally.mechanisms import Part
+from privtally.exact.types import Floats
 from privtally.mechanisms.fills import CopyFill
+from privtally.mechanisms.mechanism import Part
 from tests.support import EXTENDED_PLANS, MECHANISMS, first_plan, part_of, plan_of, plan_with
 
 ONE_PIVOT = [name for name, (parts, _) in EXTENDED_PLANS.items() if all(part.pivots == 1 for part in parts)]
@@ -165,8 +164,8 @@ def test_reports_that_no_answers_give_are_left_out_and_said() -> None:
 
 
 def test_an_interval_is_never_empty_and_never_a_certain_zero() -> None:
-    from privtally.collector.estimate.attribute import interval, wilson
-    from privtally.mechanisms.channel import randomized_response
+    from privtally.collector.summaries import interval, wilson
+    from privtally.mechanisms.channels import randomized_response
 
     low, high = interval(np.array([-0.3, 0.5, 1.4, -0.05]), np.array([0.1, 0.1, 0.1, 0.1]))
     assert (low <= high).all()

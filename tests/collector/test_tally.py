@@ -6,15 +6,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from privtally.collector import tabulate
-from privtally.collector import tally as module
+from privtally.collector import tally as tabulate
 from privtally.collector.tally import count, count_times, nothing, tally
-from privtally.documents import sub_reports
+from privtally.documents import counts as sub_reports
 from privtally.documents.counts import check_counts, load_counts
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report, Reports
 from privtally.errors import CountsError, ReportError
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from tests.collector.made_up import plans_of_every_kind, two_groups, two_pivots
@@ -34,16 +33,16 @@ def test_reports_and_their_codes_count_the_same(name: str) -> None:
     plan = PLANS[name]
     reports = reports_to(plan)
     tallied = tally(plan, reports)
-    assert tallied.counts == count(plan, reports.codes)
+    assert tallied == count(plan, reports.codes)
     assert (tallied.repeated, tallied.set_aside) == (0, {})
-    assert tallied.counts.reports == len(reports)
-    check_counts(plan, tallied.counts)
-    assert load_counts(tallied.counts.dump(), plan) == tallied.counts
+    assert tallied.reports == len(reports)
+    check_counts(plan, tallied)
+    assert load_counts(tallied.dump(), plan) == tallied
 
 
 @pytest.mark.parametrize("limit", [5, 1_000])
 @pytest.mark.parametrize("name", PLANS)
-def test_counts_are_the_same_whatever_the_batches(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_the_same_whatever_the_batches(name: str, limit: int) -> None:
     """Also where some batches alone stay within the limit and all of them together do not."""
     plan = PLANS[name]
     reports = reports_to(plan)
@@ -51,18 +50,25 @@ def test_counts_are_the_same_whatever_the_batches(name: str, limit: int, monkeyp
     by_halves = count(plan, reports.codes[:2], limit) + count(plan, reports.codes[2:], limit)
     turned = count(plan, reports.codes[::-1], limit)
     distinct, times = np.unique(reports.codes, axis=0, return_counts=True)
-    monkeypatch.setattr(module, "_CHUNK", 11)
-    monkeypatch.setattr(tabulate, "_CHUNK", 11)
     for other in (
         by_halves,
         turned,
-        count(plan, reports.codes, limit),
-        tally(plan, reports, limit).counts,
+        tally(plan, reports, limit),
         count_times(plan, distinct, times, limit),
         nothing(plan, limit) + whole,
     ):
         assert other == whole
         assert other.digest == whole.digest
+
+
+@pytest.mark.parametrize("limit", [5, 1_000])
+@pytest.mark.parametrize("name", PLANS)
+def test_more_reports_than_are_looked_at_together(name: str, limit: int) -> None:
+    """Each report many times in a row: the first ones looked at have few distinct reports."""
+    plan = PLANS[name]
+    distinct, times = np.unique(reports_to(plan).codes, axis=0, return_counts=True)
+    times = times * (1 + 600_000 // int(times.sum()))
+    assert count(plan, np.repeat(distinct, times, axis=0), limit) == count_times(plan, distinct, times, limit)
 
 
 def test_past_the_limit_pairs_are_kept_in_place_of_distinct_reports() -> None:
@@ -97,13 +103,13 @@ def test_the_same_report_again_is_repeated_and_other_codes_under_its_id_conflict
     other = with_codes(first, (1 - int(first.codes[0] or 0), first.codes[1]))
     tallied = tally(plan, [first, second, first, other, other, second, *rest, first])
     assert (tallied.repeated, tallied.set_aside) == (1, {"id_conflict": 5})
-    assert tallied.counts == tally(plan, [second, *rest]).counts
+    assert tallied == tally(plan, [second, *rest])
 
 
 def test_silence_is_counted_after_the_last_code() -> None:
     plan = two_groups(None, None, (2, 3, 2, 2))
     report = Report(plan.digest, "0" * 32, (1, None, None, 0))
-    counts = tally(plan, [report]).counts
+    counts = tally(plan, [report])
     assert [own.tolist() for own in counts.attributes] == [[0, 1, 0], [0, 0, 0, 1], [0, 0, 1], [1, 0, 0]]
     with pytest.raises(ReportError):
         tally(plan, [with_codes(report, (1, 0, 0, None))])
@@ -146,7 +152,7 @@ def test_a_report_to_another_plan_is_refused() -> None:
 
 def test_no_reports_are_counts_too() -> None:
     for plan in PLANS.values():
-        assert tally(plan, []).counts == nothing(plan)
+        assert tally(plan, []) == nothing(plan)
         assert nothing(plan).reports == 0
 
 

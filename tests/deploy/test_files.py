@@ -14,7 +14,7 @@ import typer
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
 from privtally.cli.app import app
-from privtally.service import serving
+from privtally.service import app as serving
 from privtally.service.app import MOST_BYTES
 from tests.deploy.files import DEPLOY, UNITS, environment, setting, unit_lines
 

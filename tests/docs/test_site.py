@@ -61,7 +61,7 @@ def test_generated_pages_hold_what_they_describe() -> None:
     assert "### privtally campaign create\n" in commands
     assert "`-e, --epsilon NUMBER`" in commands
     assert "$ privtally run examples/towns.csv" in commands
-    assert "## GET /v1/campaigns/{campaign}/plan" in http
+    assert "## GET /v1/campaigns/{campaign_id}/plan" in http
     assert re.search(r"\| 404 \|", http)
     assert ".. autofunction:: privtally.design\n" in names
     assert ".. autoclass:: privtally.Plan\n" in names

@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from privtally.collector.tally import count, nothing
-from privtally.documents.counts import Counts, check_counts, load_counts
+from privtally.documents.counts import MAX_PAIR_CELLS, Counts, check_counts, load_counts, pair_cells
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import MAX_PAIR_CELLS, pair_cells
 from privtally.errors import CountsError
-from privtally.exact.wire import MAX_INTEGER
+from privtally.exact.canonical import MAX_INTEGER
+from privtally.lab.population import seeded
 from privtally.mechanisms.fills import UniformFill
+from privtally.participant.respond import respond_many
+from privtally.schema import Records
+from tests.mechanisms.test_contract import plan_and_records
 from tests.support import EXTENDED_PLANS, part_of, plan_of, plan_with
 
 ALONE = plan_of("spl", (2, 3))
@@ -28,12 +33,6 @@ def subs_of(counts: Counts, part: tuple[int, ...]) -> tuple[list[list[int]], lis
     subs = counts.parts[part]
     assert subs is not None
     return subs.codes.tolist(), subs.times.tolist()
-
-
-def test_counts_of_different_plans_do_not_add() -> None:
-    other = plan_of("spl", (2, 3), epsilon=2.0)
-    with pytest.raises(CountsError, match=other.digest[:12]):
-        count(ALONE, CODES) + count(other, CODES)
 
 
 def test_parts_of_one_attribute_keep_pairwise_tables() -> None:
@@ -109,35 +108,10 @@ def test_very_large_schemas_keep_what_needs_no_pairwise_tables() -> None:
         assert counts + counts == count(together, np.concatenate([codes, codes]), limit)
 
 
-def test_schemas_with_more_reports_than_integers_are_counted_too() -> None:
-    plan = plan_of("rs-fd", (65_536,) * 4)
-    codes = np.random.default_rng(0).integers(0, 65_536, (20, 4), dtype=np.uint16)
-    codes[5:10] = codes[:5]
-    counts = count(plan, codes)
-    rows, times = subs_of(counts, (0, 1, 2, 3))
-    assert (len(rows), sum(times)) == (15, 20)
-    assert rows == sorted(rows)
-    assert load_counts(counts.dump(), plan) == counts
-
-
 def test_what_is_kept_is_said() -> None:
     details = [count(plan, CODES, limit).detail for plan, limit in ((ALONE, 9), (TOGETHER, 9), (TOGETHER, 2))]
     assert len(set(details)) == 2
     assert "3" in details[1]
-
-
-@pytest.mark.parametrize("codes", [[[0, 3]], [[2, 0]]])
-def test_codes_outside_the_plan_are_refused(codes: list[list[int]]) -> None:
-    with pytest.raises(CountsError, match="'q1'" if codes[0][1] == 3 else "'q0'"):
-        count(ALONE, np.array(codes, dtype=np.uint8))
-
-
-@pytest.mark.parametrize(
-    "codes", [np.array([[0, 1, 1]]), np.array([0, 1]), np.array([[0.5, 1.7]]), np.array([["0", "1"]])]
-)
-def test_codes_must_be_integers_one_for_each_attribute(codes: Any) -> None:
-    with pytest.raises(CountsError, match="shape"):
-        count(ALONE, codes)
 
 
 SILENT: dict[str, tuple[Plan, list[list[int]], list[list[int]]]] = {
@@ -186,13 +160,6 @@ def test_sums_do_not_wrap_around() -> None:
     }  # fmt: skip
     with pytest.raises(CountsError, match="range"):
         load_counts(json.dumps(document), plan)
-
-
-@pytest.mark.parametrize("plan", [ALONE, TOGETHER, GROUPS])
-def test_no_reports_is_a_count_too(plan: Plan) -> None:
-    counts = nothing(plan)
-    assert counts.reports == 0
-    assert load_counts(counts.dump(), plan) == counts
 
 
 def test_counts_of_other_parts_are_refused() -> None:
@@ -299,3 +266,81 @@ def test_counts_that_bear_the_name_of_another_plan_do_not_add(codes: np.ndarray)
     for one, two in ((mine, renamed), (renamed, mine)):
         with pytest.raises(CountsError, match="the same parts and numbers of codes"):
             one + two
+
+
+limits = st.sampled_from([0, 1, 5, 20, 100_000])
+
+
+def cut(codes: np.ndarray, seed: int) -> list[np.ndarray]:
+    return np.array_split(codes[np.random.default_rng(seed).permutation(len(codes))], 3)
+
+
+@given(plan_and_records(), st.integers(0, 100), limits)
+def test_counts_add_in_any_order(case: tuple[Plan, Records], seed: int, limit: int) -> None:
+    plan, records = case
+    codes = respond_many(plan, records, seeded(seed)).codes
+    together = count(plan, codes, limit)
+    one, two, three = (count(plan, piece, limit) for piece in cut(codes, seed))
+    assert (one + two) + three == together
+    assert one + (two + three) == together
+    assert three + one + two == together
+    assert together + nothing(plan, limit) == together
+
+
+@given(plan_and_records(), st.integers(0, 100), st.lists(limits, min_size=3, max_size=3))
+def test_different_limits_add_to_the_smallest_in_any_order(
+    case: tuple[Plan, Records], seed: int, three_limits: list[int]
+) -> None:
+    plan, records = case
+    codes = respond_many(plan, records, seeded(seed)).codes
+    one, two, three = (count(plan, piece, limit) for piece, limit in zip(cut(codes, seed), three_limits, strict=True))
+    assert (one + two) + three == one + (two + three) == count(plan, codes, min(three_limits))
+
+
+@given(plan_and_records(), st.integers(0, 100), limits)
+def test_counts_survive_their_round_trip(case: tuple[Plan, Records], seed: int, limit: int) -> None:
+    plan, records = case
+    counts = count(plan, respond_many(plan, records, seeded(seed)).codes, limit)
+    again = load_counts(counts.dump(), plan)
+    assert again == counts
+    assert again.digest == counts.digest
+
+
+@given(plan_and_records(least=1), st.integers(0, 100), limits)
+def test_what_is_kept_agrees_with_the_codes(case: tuple[Plan, Records], seed: int, limit: int) -> None:
+    plan, records = case
+    codes = respond_many(plan, records, seeded(seed)).codes.astype(np.int64)
+    counts = count(plan, codes.astype(np.uint8), limit)
+    assert counts.reports == len(codes)
+    for part, subs in counts.parts.items():
+        rows, times = np.unique(codes[:, list(part)], axis=0, return_counts=True)
+        assert (subs is None) == (len(rows) > limit)
+        if subs is not None:
+            assert subs.codes.tolist() == rows.tolist()
+            assert subs.times.tolist() == times.tolist()
+    for own, total in enumerate(counts.attributes):
+        assert total.tolist() == np.bincount(codes[:, own], minlength=len(total)).tolist()
+    assert len(counts.pair_tables) == codes.shape[1] * (codes.shape[1] - 1) // 2
+    for (one, two), table in counts.pair_tables.items():
+        direct = np.zeros_like(table)
+        np.add.at(direct, (codes[:, one], codes[:, two]), 1)
+        assert np.array_equal(table, direct)
+        if table.shape[0] == table.shape[1]:
+            assert_agreements(counts, one, two, np.diag(direct))
+
+
+def assert_agreements(counts: Counts, one: int, two: int, expected: np.ndarray) -> None:
+    for agreements in (counts.agreements(one, two), counts.agreements(two, one)):
+        assert agreements is not None
+        assert agreements.tolist() == expected.tolist()
+
+
+def test_schemas_with_more_reports_than_integers_are_counted_too() -> None:
+    plan = plan_of("rs-fd", (65_536,) * 4)
+    codes = np.random.default_rng(0).integers(0, 65_536, (20, 4), dtype=np.uint16)
+    codes[5:10] = codes[:5]
+    counts = count(plan, codes)
+    rows, times = subs_of(counts, (0, 1, 2, 3))
+    assert (len(rows), sum(times)) == (15, 20)
+    assert rows == sorted(rows)
+    assert load_counts(counts.dump(), plan) == counts

@@ -11,16 +11,33 @@ import msgspec
 import numpy as np
 import pytest
 
-from privtally.documents.learned import Learned, LearnedFrom
-from privtally.documents.plan import LARGEST_EPSILON, MOST_ANSWERS, check_epsilon, design, load_plan
-from privtally.errors import PlanError
-from privtally.exact import wire
-from privtally.lab.seed import seeded
-from privtally.mechanisms import NAMED, PartPlan
+from privtally.documents.campaign import Campaign
+from privtally.documents.plan import (
+    LARGEST_EPSILON,
+    MOST_ANSWERS,
+    Learned,
+    LearnedFrom,
+    check_epsilon,
+    design,
+    load_plan,
+)
+from privtally.errors import PlanError, PrivtallyError
+from privtally.exact import canonical
+from privtally.lab.population import seeded
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, Table, TableFill, UniformFill
-from privtally.mechanisms.named import ProjectiveResponse, RandomizedResponse, each_alone
+from privtally.mechanisms.named import NAMED, PartPlan, ProjectiveResponse, RandomizedResponse, build, each_alone
 from privtally.names import MECHANISMS, MechanismName
-from tests.support import EXTENDED_PLANS, Scripted, first_plan, later_plan, part_of, plan_of, plan_with, schema_of
+from tests.support import (
+    EXTENDED_PLANS,
+    Scripted,
+    fill_of,
+    first_plan,
+    later_plan,
+    part_of,
+    plan_of,
+    plan_with,
+    schema_of,
+)
 
 LEARNING = tuple(name for name in MECHANISMS if NAMED[name].learns)
 
@@ -85,7 +102,7 @@ def test_the_digest_is_the_hash_of_the_canonical_document_without_it() -> None:
     for plan in (plan_of("corr-rr", (3, 3)), plan_with(*EXTENDED_PLANS["groups, silent and table"])):
         document = json.loads(plan.dump())
         claimed = document.pop("digest")
-        assert claimed == plan.digest == hashlib.sha256(wire.canonical(document)).hexdigest()
+        assert claimed == plan.digest == hashlib.sha256(canonical.canonical(document)).hexdigest()
 
 
 @pytest.mark.parametrize("name", EXTENDED_PLANS)
@@ -192,7 +209,7 @@ def test_a_digest_that_fits_does_not_help(edit: Edit, names: str) -> None:
     edit(document)
     del document["digest"]
     with pytest.raises(PlanError, match=names):
-        load_plan(json.dumps({**document, "digest": wire.digest(document)}))
+        load_plan(json.dumps({**document, "digest": canonical.digest(document)}))
 
 
 def test_the_largest_numbers_of_a_plan_are_taken() -> None:
@@ -201,7 +218,7 @@ def test_the_largest_numbers_of_a_plan_are_taken() -> None:
     learned_from(document).update(reports=2**53 - 1)
     document["learned"].update(people=2**53 - 1)
     document.update(phase=MOST_ANSWERS, answers=MOST_ANSWERS)
-    load_plan(wire.canonical({**document, "digest": wire.digest(document)}))
+    load_plan(canonical.canonical({**document, "digest": canonical.digest(document)}))
     assert design(schema_of((2, 2)), LARGEST_EPSILON, "smp").epsilon == LARGEST_EPSILON
 
 
@@ -328,18 +345,6 @@ def test_plans_of_other_parts_are_named_for_people_only() -> None:
     assert one.sampler.law((0, 1)) == two.sampler.law((0, 1))
 
 
-@pytest.mark.parametrize("answers", [1.5, "2", True])
-def test_a_number_of_answers_must_be_an_integer(answers: Any) -> None:
-    with pytest.raises(PlanError, match="answers"):
-        design(schema_of((2, 2)), 1.0, "spl", answers=answers)
-
-
-def test_a_part_with_too_many_choices_of_pivots_is_refused() -> None:
-    part = PartPlan(tuple(range(40)), 20, (RandomizedResponse(),) * 40, 20, UniformFill())
-    with pytest.raises(PlanError, match="20 of 40"):
-        plan_with((part,), (2,) * 40)
-
-
 def test_many_pivots_of_many_labels_need_no_combined_code() -> None:
     part = PartPlan(tuple(range(11)), 10, (RandomizedResponse(),) * 11, 1, UniformFill())
     plan = plan_with((part,), (100,) * 11, 10.0)
@@ -352,3 +357,143 @@ def test_copies_between_different_channels_are_refused() -> None:
     part = PartPlan((0, 1), 1, channels, 1, CopyFill(((1.0, 0.75), (0.75, 1.0))))
     with pytest.raises(PlanError, match="channel"):
         plan_with((part,), (13, 13))
+
+
+FOUR = (3, 2, 3, 2)
+GROUPS = [["q2", "q0"], ["q1", "q3"]]
+
+
+@pytest.mark.parametrize("mechanism", ["smp", "rs-fd"])
+def test_each_group_is_a_part_with_an_equal_share(mechanism: MechanismName) -> None:
+    plan = first_plan(FOUR, 2.0, mechanism, groups=GROUPS)
+    assert plan.groups == ((2, 0), (1, 3)) == tuple(part.attributes for part in plan.parts)
+    assert {type(part.fill) for part in plan.parts} == {type(None) if mechanism == "smp" else UniformFill}
+    ratios = {float(part.ratio) for part in plan.sampler.parts}
+    assert all(ratio == pytest.approx(2.718281828) for ratio in ratios)
+    assert load_plan(plan.dump()) == plan
+
+
+@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
+def test_a_mechanism_that_learns_states_its_groups_from_the_start(mechanism: MechanismName) -> None:
+    plan = first_plan(FOUR, 2.0, mechanism, groups=GROUPS)
+    assert plan.groups == ((2, 0), (1, 3))
+    assert plan.parts == first_plan(FOUR, 2.0).parts
+    assert load_plan(plan.dump()).groups == plan.groups
+
+
+def test_one_group_is_no_groups() -> None:
+    assert first_plan(FOUR, 2.0, "smp", groups=[["q0", "q1", "q2", "q3"]]) == first_plan(FOUR, 2.0, "smp")
+
+
+def test_every_attribute_alone_is_the_mechanism_spl() -> None:
+    alone = first_plan(FOUR, 2.0, "smp", groups=[["q0"], ["q1"], ["q2"], ["q3"]])
+    assert alone.parts == first_plan(FOUR, 2.0).parts
+
+
+@pytest.mark.parametrize(
+    ("groups", "word"),
+    [
+        ([["q0", "q1"], ["q1", "q2", "q3"]], "'q1'"),
+        ([["q0", "q0", "q1"], ["q2", "q3"]], "'q0'"),
+        ([["q0", "q1"], ["q2"]], "'q3'"),
+        ([["q0", "q1"], ["q2", "q3", "x"]], "'x'"),
+        ([["q0", "q1", "q2", "q3"], []], "at least one"),
+    ],
+)
+def test_groups_that_do_not_divide_the_attributes_are_refused(groups: list[list[str]], word: str) -> None:
+    with pytest.raises(PlanError, match=word):
+        first_plan(FOUR, 2.0, "smp", groups=groups)
+
+
+def test_groups_that_a_mechanism_does_not_take_are_refused() -> None:
+    with pytest.raises(PlanError, match="spl"):
+        first_plan(FOUR, 2.0, "spl", groups=GROUPS)
+    with pytest.raises(PlanError, match="group"):
+        first_plan(FOUR, 2.0, "cond-rr", groups=[["q0"], ["q1"], ["q2"], ["q3"]])
+
+
+def test_a_budget_too_small_for_the_weights_is_refused() -> None:
+    """Below the least epsilon of a plan, where only thousands of groups would bring a share of it."""
+    sizes, groups = (60_000,) * 4, ((0, 1), (2, 3))
+    for budget, fits in ((Fraction(1, 10**6), True), (Fraction(1, 10**13), False)):
+        parts = NAMED["smp"].first(sizes, budget, groups, 1)
+        if fits:
+            build(parts, sizes, budget)
+        else:
+            with pytest.raises(PlanError, match="64-bit"):
+                build(parts, sizes, budget)
+
+
+def test_groups_in_a_plan_must_be_its_parts_or_all_alone() -> None:
+    plan = first_plan(FOUR, 2.0, "smp", groups=GROUPS)
+    for groups in (((0, 1), (2, 3)), ((0, 1, 2, 3),), ((2, 0), (1,)), ((2, 0), (1, 3, 3)), ((2, 0), (1, 3), ())):
+        with pytest.raises(PlanError, match="groups"):
+            msgspec.structs.replace(plan, groups=groups)
+
+
+def test_later_plans_of_a_campaign_may_have_other_groups() -> None:
+    """Budgets and parts follow from each plan alone; another schema would be refused."""
+    first = first_plan(FOUR, 2.0, "cond-rr", groups=GROUPS)
+    fill = fill_of("cond-rr", FOUR)
+    assert fill is not None
+    later = later_plan(first_plan(FOUR, 2.0, "cond-rr"), fill)
+    assert later.groups is None
+    other = msgspec.structs.replace(later, campaign=first.campaign_id)
+    assert Campaign.draft(first).open().close().follow(other).plans == (first, other)
+    with pytest.raises(PrivtallyError, match="epsilon"):
+        Campaign.draft(first).open().close().follow(msgspec.structs.replace(other, epsilon=1.0))
+
+
+@pytest.mark.parametrize("pivots", [1, 2, 3])
+def test_pivots_share_the_budget(pivots: int) -> None:
+    plan = first_plan((3, 4, 2, 5), 1.5, "smp", pivots=pivots)
+    (part,) = plan.parts
+    assert (part.pivots, part.fill, plan.groups) == (pivots, None, None)
+    assert float(plan.sampler.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045 ** (1.5 / pivots))
+    assert float(plan.sampler.ratio) == pytest.approx(2.718281828459045**1.5)
+    assert load_plan(plan.dump()) == plan
+
+
+def test_as_many_pivots_as_attributes_ask_all_of_them() -> None:
+    (part,) = first_plan((3, 4), 1.0, "smp", pivots=2).parts
+    assert (part.pivots, part.fill) == (2, None)
+    plan = first_plan(FOUR, 2.0, "smp", groups=[["q0", "q1", "q2"], ["q3"]])
+    assert [part.fill for part in plan.parts] == [None, None]
+    two = first_plan(FOUR, 2.0, "smp", groups=GROUPS, pivots=2)
+    assert [(part.pivots, part.fill) for part in two.parts] == [(2, None), (2, None)]
+    assert float(two.sampler.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045**0.5)
+
+
+@pytest.mark.parametrize("pivots", [0, -1, 4, True, 1.0])
+def test_numbers_of_pivots_out_of_range_are_refused(pivots: int) -> None:
+    with pytest.raises(PlanError, match="pivots"):
+        first_plan((2,) * 6, 1.0, "smp", pivots=pivots)
+
+
+def test_too_many_choices_of_pivots_are_refused() -> None:
+    assert len(first_plan((2,) * 80, 3.0, "smp", pivots=3).sampler.parts[0].branches) == 82_160
+    with pytest.raises(PlanError, match="3 of 90"):
+        first_plan((2,) * 90, 3.0, "smp", pivots=3)
+    halves = [[f"q{own}" for own in range(start, start + 45)] for start in (0, 45)]
+    assert first_plan((2,) * 90, 3.0, "smp", groups=halves, pivots=3).groups is not None
+
+
+def test_more_pivots_than_attributes_and_pivots_of_a_phase_that_asks_all_are_refused() -> None:
+    with pytest.raises(PlanError, match="3 questions a report"):
+        first_plan((2, 2), 1.0, "smp", pivots=3)
+    with pytest.raises(PlanError, match="2 questions a report"):
+        first_plan(FOUR, 1.0, "smp", groups=[["q0", "q1", "q2"], ["q3"]], pivots=2)
+    for mechanism in ("spl", "rs-rfd", "corr-rr", "cond-rr"):
+        with pytest.raises(PlanError, match="smp"):
+            first_plan((2, 2, 2), 1.0, mechanism, pivots=2)
+
+
+def test_parts_that_contradict_groups_are_refused() -> None:
+    """A plan of smp that says it has groups, and asks every question of everybody."""
+    grouped = first_plan((2,) * 4, 2.0, "smp", groups=[["q0", "q1"], ["q2", "q3"]])
+    alone = first_plan((2,) * 4, 2.0)
+    with pytest.raises(PlanError, match="groups"):
+        msgspec.structs.replace(grouped, parts=alone.parts)
+    learning = first_plan((2,) * 4, 2.0, "corr-rr", groups=[["q0", "q1"], ["q2", "q3"]])
+    with pytest.raises(PlanError, match="groups"):
+        msgspec.structs.replace(learning, parts=grouped.parts)

@@ -4,8 +4,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privtally.collector.tally import tally
-from privtally.documents.plan import design
 from privtally.documents.report import Report, check_report, load_report
 from privtally.errors import RecordError, ReportError
 from privtally.participant.respond import encode, respond, respond_many
@@ -104,36 +102,6 @@ def test_only_silent_parts_take_nulls() -> None:
     assert check_report(plan, Report(plan.digest, "0" * 32, (None, 1, 2, 0))) == [3, 1, 2, 0]
     with pytest.raises(ReportError, match="q3"):
         check_report(plan, Report(plan.digest, "0" * 32, (None, 1, 2, None)))
-
-
-def test_repeated_ids_count_once() -> None:
-    reports = [Report(PLAN.digest, f"{name:032x}", (1, 2)) for name in (1, 2, 1, 3, 3, 3)]
-    result = tally(PLAN, reports)
-    assert result.counts.reports == 3
-    assert (result.repeated, result.set_aside) == (3, {})
-
-
-def test_an_id_with_other_codes_is_told_from_a_repeat_and_none_of_its_reports_counts() -> None:
-    content = [(1, (1, 2)), (2, (0, 0)), (1, (1, 2)), (3, (0, 2)), (2, (0, 1)), (1, (1, 2))]
-    result = tally(PLAN, [Report(PLAN.digest, f"{name:032x}", codes) for name, codes in content])
-    assert (result.counts.reports, result.repeated, result.set_aside) == (2, 2, {"id_conflict": 2})
-    assert [tally.tolist() for tally in result.counts.attributes] == [[1, 1], [0, 0, 2]]
-
-
-def test_many_reports_are_tallied_in_batches() -> None:
-    reports = (Report(PLAN.digest, f"{name:032x}", (name % 2, name % 3)) for name in range(70_000))
-    counts = tally(PLAN, reports).counts
-    assert counts.reports == 70_000
-    assert counts.attributes[0].tolist() == [35_000, 35_000]
-
-
-def test_one_participant_answers_one_plan() -> None:
-    schema = Schema.of({"smokes": ["no", "yes"], "drinks": ["never", "weekly", "daily"]})
-    plan = design(schema, 1.0, "spl")
-    one, two = (respond(plan, encode(schema, {"drinks": "daily", "smokes": "no", "more": "x"})) for _ in range(2))
-    assert one.plan == plan.digest
-    assert one.id != two.id
-    check_report(plan, one)
 
 
 def test_a_question_that_may_be_skipped_is_not_skipped_by_a_misspelled_name() -> None:

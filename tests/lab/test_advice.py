@@ -10,28 +10,18 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
-from privtally.collector.estimate.inverse import inverse_of
+from privtally.collector.inverse import inverse_of
 from privtally.collector.tally import count
+from privtally.documents.campaign import Asking
 from privtally.documents.plan import Plan, design
 from privtally.errors import CampaignError, PlanError
-from privtally.lab.advise import (
-    Design,
-    Expected,
-    Question,
-    best,
-    budget_for,
-    by_budget,
-    people_for,
-    recommend,
-    smallest,
-    ways,
-)
-from privtally.lab.seed import seeded
-from privtally.mechanisms import Part
+from privtally.lab.advise import Advice, Question, best, budget_for, by_budget, people_for, recommend, smallest, ways
+from privtally.lab.population import seeded
 from privtally.mechanisms.grouping import answer_variance
+from privtally.mechanisms.mechanism import Part
 from privtally.names import HideAmong
 from privtally.participant.respond import respond_many
-from privtally.plots.advice import draw_advice
+from privtally.plots.comparison import draw_advice
 from privtally.schema import Records
 from tests.support import schema_of
 
@@ -49,8 +39,8 @@ def enumerated_variance(part: Part, own: int) -> float:
     return float((weights @ (seen - weights @ seen) ** 2).mean() / sum(chances))
 
 
-@pytest.mark.parametrize("hide_among", [1, 2, 3, "all"])
-@pytest.mark.parametrize("sizes", [(2, 3, 2), (3, 3, 3, 3)])
+@pytest.mark.parametrize("hide_among", [1, 2, "all"])
+@pytest.mark.parametrize("sizes", [(2, 3, 2), (3, 3, 3)])
 def test_every_variance_is_that_of_the_exact_law(sizes: tuple[int, ...], hide_among: HideAmong) -> None:
     schema = schema_of(sizes)
     for way in ways(schema, Question(1_000, 1.0, hide_among)):
@@ -72,7 +62,7 @@ def partitions(places: list[int]) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("hide_among", [1, 2, 3, "all"])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 8.0])
 @pytest.mark.parametrize("sizes", [(2, 2, 3, 8, 16), (4, 4, 4, 4, 4), (2, 2, 2, 2, 64)])
 def test_the_choice_is_the_best_of_all_that_hide_as_well(
     sizes: tuple[int, ...], epsilon: float, hide_among: HideAmong
@@ -114,11 +104,11 @@ def test_a_recommendation_hides_as_was_asked_for_and_is_what_design_takes(epsilo
 
 def test_two_questions_are_shown_unless_told_otherwise() -> None:
     schema = schema_of((4, 4, 4, 4))
-    assert recommend(schema, 1.0, 4_000).design == Design("rs-fd", decoys=1)
-    assert recommend(schema, 1.0, 4_000, hide_among=1).design == Design("smp")
-    assert recommend(schema, 1.0, 4_000, hide_among="all").design == Design("rs-fd")
-    assert recommend(schema, 8.0, 4_000).design == Design("spl")
-    assert recommend(schema_of((3,)), 1.0, 4_000).design == Design("spl")
+    assert recommend(schema, 1.0, 4_000).design == Asking("rs-fd", decoys=1)
+    assert recommend(schema, 1.0, 4_000, hide_among=1).design == Asking("smp")
+    assert recommend(schema, 1.0, 4_000, hide_among="all").design == Asking("rs-fd")
+    assert recommend(schema, 8.0, 4_000).design == Asking("spl")
+    assert recommend(schema_of((3,)), 1.0, 4_000).design == Asking("spl")
 
 
 def test_hiding_among_more_never_has_a_smaller_error() -> None:
@@ -144,13 +134,13 @@ def test_what_is_stated_is_the_half_width_of_the_estimate_that_will_be_printed(
 
 
 def test_an_interval_is_no_wider_than_all_shares() -> None:
-    hopeless = Expected(Design("spl"), (2, 10), (1e9, 1e9), 1)
+    hopeless = Advice(Asking("spl"), (2, 10), (1e9, 1e9), 1)
     assert hopeless.points == pytest.approx(50)
     # Around 10 %, ± 20 points reach from 0 to 30 %.
-    reach = Expected(Design("spl"), (10,), ((0.2 / 1.959963984540054) ** 2,), 1)
+    reach = Advice(Asking("spl"), (10,), ((0.2 / 1.959963984540054) ** 2,), 1)
     assert reach.points == pytest.approx(15, rel=1e-3)
     # A question with many answers counts for more answers.
-    both = Expected(Design("spl"), (2, 6), (0.0, 0.01**2), 1)
+    both = Advice(Asking("spl"), (2, 6), (0.0, 0.01**2), 1)
     assert both.points == pytest.approx(100 * 1.96 * 0.01 * math.sqrt(6 / 8), rel=1e-3)
 
 
@@ -209,7 +199,7 @@ def test_the_variance_of_a_cell_is_that_of_the_exact_law(sizes: tuple[int, ...])
     for way in found:
         plan = design(schema, 2.0, **way.design.options)
         assert way.variances[0] == pytest.approx(enumerated_cell_variance(plan), rel=1e-9)
-    assert recommend(schema, 2.0, 1_000, pairs=True).design == Design("spl")
+    assert recommend(schema, 2.0, 1_000, pairs=True).design == Asking("spl")
 
 
 def test_curves_are_those_of_recommendations() -> None:

@@ -14,12 +14,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from privtally.documents.sub_reports import SubReports
-from privtally.lab.population import split_table
-from privtally.lab.seed import seeded
+from privtally.documents.counts import SubReports
+from privtally.lab.population import seeded, split_table
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import Mechanism, Part
-from privtally.mechanisms.channel import Keep
+from privtally.mechanisms.channels import Keep
+from privtally.mechanisms.mechanism import Mechanism, Part
 from tests.collector.made_up import parts_with_other_alphabets, plans_of_every_kind
 from tests.support import plan_of
 

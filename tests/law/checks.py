@@ -11,25 +11,23 @@ from math import exp
 import msgspec
 import numpy as np
 
-from privtally.collector.estimate import methods, rounds
+from privtally.collector import estimate, rounds
 from privtally.collector.learn import learn
 from privtally.documents import campaign as campaigns
 from privtally.documents.plan import Plan
 from privtally.errors import CampaignError
-from privtally.lab.seed import seeded
-from privtally.mechanisms import Law, pivot_guess, projective
-from privtally.mechanisms import channel as channels
-from privtally.mechanisms import filling as fillings
-from privtally.mechanisms.channel import Channel, Keep
-from privtally.mechanisms.filling import Uniform
+from privtally.lab.population import seeded
+from privtally.mechanisms import channels, projective
+from privtally.mechanisms import channels as fillings
+from privtally.mechanisms.channels import Channel, Keep, Uniform
 from privtally.mechanisms.fills import CopyFill, TableFill
-from privtally.mechanisms.geometry import Geometry
+from privtally.mechanisms.projective import Geometry
 from privtally.participant.respond import respond_many
+from privtally.privacy import audit
 from privtally.schema import Records
 from tests.law.test_sampler import assert_exact_shares
 from tests.support import (
     EXTENDED_PLANS,
-    FANO,
     MECHANISMS,
     all_laws,
     chi_square_p,
@@ -42,7 +40,6 @@ from tests.support import (
     later_plan,
     plan_of,
     plan_with,
-    subsets,
     worst_ratio,
 )
 
@@ -178,48 +175,16 @@ def meaning_of_tables() -> None:
     assert rest == Fraction(table.rows[3][0])
 
 
-def law_given(channel: Channel, given: int) -> Law:
-    return {(code,): channel.probability(given, code) for code in range(channel.outputs)}
-
-
-def law_of_subsets() -> None:
-    for sets, outputs in ((FANO, 7), (((0, 1), (0, 2)), 4)):
-        channel = subsets(Fraction(1), sets, outputs)
-        laws = [law_given(channel, given) for given in range(len(sets))]
-        assert all(sum(law.values()) == 1 for law in laws)
-        assert worst_ratio(laws) == channel.ratio <= exp_below(Fraction(1))
-        assert all(given in channel.holders(code) for given, row in enumerate(sets) for code in row)
-        pushed = channel.push(np.identity(len(sets), dtype=object) * Fraction(1))
-        assert [list(row) for row in pushed] == [list(law.values()) for law in laws]
-
-
-def reports_of_subsets() -> None:
-    """Two people's answers at once, so that a row of sets is taken for each of them."""
-    channel = subsets(Fraction(1), FANO, 7)
-    given = np.arange(40_000, dtype=np.uint8) % 2
-    drawn = channel.draw(given, seeded(8))
-    for code in (0, 1):
-        assert chi_square_p(drawn[given == code][:, None], law_given(channel, code)) > 1e-9
-
-
 def guess_of(name: str) -> Callable[[], None]:
     """How often the asked attributes of a part are named by somebody who knows that first answers are frequent."""
 
     def check() -> None:
         for part in plan_named(name).sampler.parts:
             totals = [[Fraction(4, 5), *[Fraction(1, 5 * (size - 1))] * (size - 1)] for size in part.sizes]
-            found = pivot_guess.pivot_guess(part, [np.array(own, dtype=float) for own in totals])
+            found = audit.pivot_guess(part, [np.array(own, dtype=float) for own in totals])
             assert abs(found.value - float(exact_guess(part, totals))) < 1e-9
 
     return check
-
-
-def bound_of_large_parts() -> None:
-    for name in ("rs-rfd", "corr-rr", "cond-rr", PIVOTS):
-        for part in plan_named(name).sampler.parts:
-            private = [channel.push(np.full(channel.inputs, 1 / channel.inputs)) for channel in part.asked]
-            exact = exact_guess(part, [[Fraction(1, size)] * size for size in part.sizes])
-            assert pivot_guess.second_moment_bound(part, private) >= float(exact) * (1 - 1e-12)
 
 
 def parts_of_rounds() -> None:
@@ -248,11 +213,11 @@ def errors_of_returning_people() -> None:
     plans = [first, campaigns.refresh([first])]
     answers, people = np.array([0.5, 0.3, 0.2]), 10_000
     history = [(plan, expected_counts(plan, answers, people)) for plan in plans]
-    alone = methods.unbiased(history[:1], []).variances[0]
+    alone = estimate.unbiased(history[:1], []).variances[0]
     sampling = answers * (1 - answers) / people
     exact = (alone - sampling) / 2 + sampling
-    assert (methods.unbiased(history, []).variances[0] > 0.99 * exact).all()
-    (likelihood,) = methods.IN_ROUNDS["likelihood"]([history], [0], [])
+    assert (estimate.unbiased(history, []).variances[0] > 0.99 * exact).all()
+    (likelihood,) = estimate.IN_ROUNDS["likelihood"]([history], [0], [])
     assert (likelihood.variances[0] > 0.95 * exact).all()
 
 
@@ -278,9 +243,6 @@ CHECKS: dict[str, Callable[[], None]] = {
     ),
     "words of uniform": words_of((lambda: Uniform(3), 3), (lambda: Uniform(5), 3)),
     "words of tables": words_of((lambda: fillings.conditional([[0.5, 0.25, 0.25], [0.125, 0.875, 0.0]]), 2)),
-    "words of subsets": words_of(
-        (lambda: subsets(Fraction(1), FANO, 7), 7), (lambda: subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2)
-    ),
     "words of large domains": words_of(
         (lambda: projective.projective_response(Fraction(1), 6, Geometry(2, 3)), 6),
         (lambda: projective.projective_response(Fraction(2), 9, Geometry(3, 3)), 9),
@@ -290,11 +252,8 @@ CHECKS: dict[str, Callable[[], None]] = {
     "meaning of tables": meaning_of_tables,
     "meaning of learned tables": meaning_of_learned_tables,
     "meaning of fewer pivots": meaning_of_fewer_pivots,
-    "law of subsets": law_of_subsets,
     "guess of rs-rfd": guess_of("rs-rfd"),
     "guess of cond-rr": guess_of("cond-rr"),
-    "bound of large parts": bound_of_large_parts,
-    "reports of subsets": reports_of_subsets,
     "parts of rounds": parts_of_rounds,
     "errors of returning people": errors_of_returning_people,
     "changes of rounds": changes_of_rounds,

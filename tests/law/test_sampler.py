@@ -10,35 +10,30 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privtally.exact.probability import nearest_probability
-from privtally.exact.source import WORD
-from privtally.lab.seed import seeded
-from privtally.mechanisms import Mechanism
-from privtally.mechanisms.channel import Channel, Keep, randomized_response
-from privtally.mechanisms.filling import Uniform, conditional, copying
+from privtally.exact.randomness import WORD
+from privtally.exact.rational import nearest_probability
+from privtally.lab.population import seeded
+from privtally.mechanisms.channels import Channel, Keep, Uniform, conditional, copying, randomized_response
+from privtally.mechanisms.mechanism import Mechanism
+from privtally.mechanisms.projective import Geometry, projective_response
 from privtally.names import MechanismName
 from privtally.participant.respond import respond
 from privtally.schema import Record
-from tests.support import EXTENSIONS, FANO, Scripted, cases, chi_square_p, laws_of, plan_of, subsets
+from tests.support import EXTENSIONS, Scripted, cases, chi_square_p, laws_of, plan_of
 
 CHANNELS: Sequence[tuple[str, Channel, int]] = (
     ("response on 2", randomized_response(Fraction(1), 2), 2),
     ("response on 5", randomized_response(Fraction(1, 3), 5), 5),
     ("response on 128", randomized_response(Fraction(1), 128), 128),  # the most whose sums fit a byte
     ("response on 129", randomized_response(Fraction(1), 129), 129),
-    ("response on 300", randomized_response(Fraction(2), 300), 300),
     ("rarely copies", copying(nearest_probability(0.1), 4), 4),
     ("often copies", copying(nearest_probability(0.9), 3), 3),
     ("never copies", copying(0.0, 3), 3),
-    ("never copies on 2", copying(0.0, 2), 2),
     ("copies evenly on 2", copying(0.5, 2), 2),
-    ("evenly on 3", Uniform(3), 3),
     ("evenly on 7", Uniform(7), 7),
     ("table", conditional([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]), 2),
     ("one row", conditional([[0.125, 0.125, 0.75]]), 1),
-    ("lines", subsets(Fraction(1), FANO, 7), 7),
-    ("five lines", subsets(Fraction(1, 3), FANO[:5], 7), 5),
-    ("two sets of four", subsets(Fraction(2), ((0, 1), (0, 2)), 4), 2),
+    ("planes", projective_response(Fraction(1), 6, Geometry(2, 3)), 6),
     ("a point", conditional([[0.0, 0.0, 0.0, 1.0]]), 3),
 )
 
@@ -103,7 +98,7 @@ def two_records(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(0 for _ in sizes), tuple(size - 1 - own % 2 for own, size in enumerate(sizes))]
 
 
-@pytest.mark.parametrize(("mechanism", "sizes"), cases([(2, 2), (4, 4), (3, 3, 3), (4, 4, 4, 4), (2, 3, 5)]))
+@pytest.mark.parametrize(("mechanism", "sizes"), cases([(4, 4), (2, 3, 5), (3, 3, 3, 3)]))
 def test_the_sampler_follows_its_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
     sampler = plan_of(mechanism, sizes).sampler
     for record in two_records(sizes):
@@ -129,7 +124,7 @@ def test_the_sampler_of_any_parts_pivots_and_channels_follows_its_law(name: str)
             assert chi_square_p(reports, EXTENSIONS[name](1 + drift).law(record)) < 1e-9
 
 
-@pytest.mark.parametrize("mechanism", ["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
+@pytest.mark.parametrize("mechanism", ["smp", "corr-rr"])
 def test_one_report_at_a_time_follows_the_same_law(mechanism: MechanismName) -> None:
     plan = plan_of(mechanism, (3, 3), epsilon=2.0)
     source = seeded(5)

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from privtally.errors import PlanError
-from privtally.lab.seed import seeded
-from privtally.mechanisms.channel import largest_and_smallest
-from privtally.mechanisms.filling import as_codes, conditional
-from privtally.mechanisms.geometry import Geometry
+from privtally.lab.population import seeded
+from privtally.mechanisms.channels import as_codes, conditional, largest_and_smallest
 from privtally.mechanisms.named import best_channel
-from privtally.mechanisms.projective import Projective, best_geometry, projective_response
+from privtally.mechanisms.projective import Geometry, Projective, best_geometry, projective_response
 from tests.support import Scripted, exp_below
 
 SPACES = [(2, 3, 5), (2, 3, 7), (3, 3, 7), (2, 4, 11), (3, 4, 9), (5, 3, 31)]

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from privtally.errors import RecordError
-from privtally.exact.source import Stream
-from privtally.participant import bulk
-from privtally.participant.bulk import WAITING, respond_in_bulk
+from privtally.exact.randomness import Stream
+from privtally.participant import respond
+from privtally.participant.respond import WAITING, respond_in_bulk
 from tests.support import chi_square_p, first_plan, plan_of
 
 Batch = NDArray[np.uint8]
@@ -44,7 +44,7 @@ def test_each_worker_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
             made.append(Stream.from_system())
             return made[-1]
 
-    monkeypatch.setattr(bulk, "Stream", Seen)
+    monkeypatch.setattr(respond, "Stream", Seen)
     list(respond_in_bulk(first_plan((2, 2)), [alike((0, 1), 10)] * 20, workers=3))
     assert len(made) == 3
 

@@ -16,7 +16,7 @@ from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
 from privtally.documents.plan import Plan, design
 from privtally.errors import DocumentError, LedgerError
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.ledger import SameSurveyWarning, answer_once, given_away
 from privtally.participant.respond import respond
 from privtally.schema import Record

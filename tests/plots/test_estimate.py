@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from privtally.collector.top import top
+from privtally.collector.summaries import top
 from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, PhaseUsed, Provenance
 
 pytest.importorskip("matplotlib")

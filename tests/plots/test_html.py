@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from privtally.campaign import run
 from privtally.documents.estimate import Estimate
-from privtally.job import run_campaign
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.names import Method
 from privtally.plots.html import MOST_ROWS, table
 from privtally.schema import Attribute, Records, Schema
@@ -43,7 +43,7 @@ def estimated(schema: Schema, method: Method = "likelihood", people: int = 400) 
     made_up = np.random.default_rng(1)
     codes = np.column_stack([made_up.integers(0, size, people) for size in schema.sizes])
     records = Records(schema, codes.astype(np.uint16))
-    return run_campaign(records, 2.0, "rs-fd", seeded(3)).estimate(method)
+    return run(records, records.schema, 2.0, mechanism="rs-fd", method=method, source=seeded(3)).estimate
 
 
 def test_names_and_labels_are_text_and_nothing_else() -> None:

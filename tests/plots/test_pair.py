@@ -8,7 +8,7 @@ import pytest
 from privtally.collector.pairs import PairEstimate
 from privtally.plots.estimate import render
 from privtally.plots.pair import draw
-from privtally.plots.style import contrast
+from tests.plots.contrast import contrast
 
 pytest.importorskip("matplotlib")
 
@@ -52,7 +52,7 @@ def test_of_very_many_labels_the_most_frequent_are_drawn() -> None:
 
 
 def test_numbers_stand_out_from_their_cells() -> None:
-    panel = draw(table(3, 3)).axes[0]
+    panel = draw(table(12, 12)).axes[0]
     (image,) = panel.images
     for text, value in zip(panel.texts, np.asarray(image.get_array()).ravel(), strict=True):
         assert contrast(to_rgb(text.get_color()), list(image.to_rgba(value))[:3]) > 4.5

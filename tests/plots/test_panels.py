@@ -15,11 +15,10 @@ from matplotlib.figure import Figure
 
 from privtally.plots import pair
 from privtally.plots.comparison import draw_comparison
-from privtally.plots.estimate import draw
-from privtally.plots.panels import ALONE_WIDTH, PANEL_WIDTH, columns_for, rows_of
+from privtally.plots.estimate import ALONE_WIDTH, PANEL_WIDTH, columns_for, draw, rows_of
 from privtally.plots.rounds import WIDTH as ROUNDS_WIDTH
 from privtally.plots.rounds import draw_rounds
-from privtally.plots.text import SIZE
+from privtally.plots.style import SIZE
 from tests.plots.boxes import collisions
 from tests.plots.test_estimate import estimate_of
 
@@ -31,10 +30,15 @@ ANSWERS = (
     "Donaudampfschifffahrtsgesellschaftskapitän",
 )
 ROWS = [
-    {"epsilon": epsilon, "mechanism": name, "method": method, "groups": [["a"]], "pivots": 2, "rule": "proposition"}
-    | {"percentage_points": points, "mse": 1.0, "standard_error": 0.1}
+    {"epsilon": epsilon, "name": name, "method": method}
+    | {"percentage_points": points, "mse": points * 1e-5 / epsilon, "standard_error": 1e-6}
     for epsilon in (1, 2)
-    for name, points in (("corr-rr", 5.0), ("rs-rfd", 9.0))
+    for name, points in (
+        ("corr-rr", 5.0),
+        ("rs-rfd, 2 groups, 2 questions a report", 9.0),
+        ("spl", 12.0),
+        ("mine", 15.0),
+    )
     for method in ("likelihood", "unbiased", "unbiased+simplex", "paper", "paper+simplex")
 ]
 
@@ -82,6 +86,7 @@ DRAWN: dict[str, Callable[[], Figure]] = {
     "pair": lambda: pair.draw(pair_of(ANSWERS, ANSWERS)),
     "large pair": lambda: pair.draw(pair_of(numbered(14), ANSWERS), top=13),
     "comparison": lambda: draw_comparison(ROWS),
+    "comparison at one budget": lambda: draw_comparison([row for row in ROWS if row["epsilon"] == 1]),
 }
 
 
@@ -95,7 +100,7 @@ def test_no_text_lies_on_another_or_is_cut_off(name: str) -> None:
     assert collisions(DRAWN[name]()) == []
 
 
-@pytest.mark.parametrize(("name", "module"), [("estimate", "panels"), ("rounds", "rounds"), ("pair", "pair")])
+@pytest.mark.parametrize(("name", "module"), [("estimate", "estimate"), ("rounds", "rounds"), ("pair", "pair")])
 def test_texts_that_are_not_wrapped_collide(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"privtally.plots.{module}.wrapped", lambda text, *_, **__: text)
     assert collisions(DRAWN[name]())

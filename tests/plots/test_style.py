@@ -5,9 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from privtally.exact.arrays import Floats
+from privtally.exact.types import Floats
 from privtally.plots.comparison import METHOD_MARKERS
-from privtally.plots.style import BAR, BLACK, BLUE, COLOURS, MECHANISM_STYLES, SERIES, TRUTH, contrast, ink_on
+from privtally.plots.style import BAR, BLACK, BLUE, COLOURS, MECHANISM_STYLES, SERIES, TRUTH
+from tests.plots.contrast import contrast
 
 LEAST_CONTRAST, LEAST_DISTANCE, LEAST_IN_GREY = 3.0, 20.0, 6.0
 """WCAG 2's contrast of graphics, and how far two colours and their lightness must be apart."""
@@ -52,14 +53,6 @@ def test_the_colours_differ_in_grey_and_stand_out_from_white() -> None:
     assert all(contrast(rgb(colour), (1, 1, 1)) > LEAST_CONTRAST for colour in COLOURS)
 
 
-def test_red_and_green_of_equal_lightness_fail() -> None:
-    red_and_green = ("#d62728", "#4b7d12")
-    assert min(distances(red_and_green, "all colours")) > LEAST_DISTANCE
-    assert min(distances(red_and_green, "no green")) < LEAST_DISTANCE
-    assert min(in_grey(red_and_green)) < LEAST_IN_GREY
-    assert contrast(rgb("#f0e442"), (1, 1, 1)) < LEAST_CONTRAST
-
-
 def test_what_differs_in_colour_differs_otherwise_too() -> None:
     for looks in (list(SERIES), list(MECHANISM_STYLES.values())):
         for key in ("color", "marker", "linestyle"):
@@ -77,4 +70,3 @@ def test_bars_and_truths_stand_out_by_their_edges() -> None:
 def test_contrast_is_that_of_the_definition() -> None:
     assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21)
     assert contrast(rgb("#777777"), (1, 1, 1)) == pytest.approx(4.48, abs=0.01)
-    assert (ink_on((1, 1, 0.8)), ink_on((0, 0, 0.5))) == ("black", "white")

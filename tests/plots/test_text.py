@@ -14,7 +14,7 @@ from matplotlib.image import imread
 
 from privtally.cli.app import main
 from privtally.plots.estimate import draw
-from privtally.plots.text import FALLBACKS, FONT, MissingLettersWarning, drawing, fonts_for, width, wrapped
+from privtally.plots.style import FALLBACKS, FONT, MissingLettersWarning, drawing, fonts_for, width, wrapped
 from tests.plots.test_panels import asked
 
 CJK = fonts_for("眠")[0] != [FONT]

@@ -6,17 +6,16 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from benchmarks.attack import Codes, attack, below, candidate_pairs, lower_bound, one_by_one, upper_bound
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privtally.lab.seed import seeded
-from privtally.mechanisms import Mechanism, Part
-from privtally.mechanisms.channel import Keep, randomized_response
+from privtally.lab.population import seeded
+from privtally.mechanisms.channels import Keep, randomized_response
 from privtally.mechanisms.fills import UniformFill
+from privtally.mechanisms.mechanism import Mechanism, Part
 from privtally.names import MechanismName
-from privtally.privacy.attack import Codes, attack, candidate_pairs, one_by_one
-from privtally.privacy.binomial import below, lower_bound, upper_bound
 from tests.scale import scaled
 from tests.support import EXTENSIONS, cases, plan_of
 
@@ -47,15 +46,15 @@ def test_an_amplified_pivot_is_found() -> None:
     assert sum(x != y for x, y in zip(finding.record, finding.other_record, strict=True)) == 4
 
 
-@pytest.mark.parametrize(("mechanism", "sizes"), cases(scaled([(3, 3, 3)], [(4, 4), (3, 3, 3), (2, 3, 5)])))
+@pytest.mark.parametrize(("mechanism", "sizes"), cases(scaled([(3, 3)], [(4, 4), (3, 3, 3), (2, 3, 5)])))
 def test_nothing_is_found_where_nothing_is(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
     """At this confidence a private mechanism is accused once in ten million tries; the seed is fixed."""
-    finding = attack(BlackBox(plan_of(mechanism, sizes).sampler, seed=2), sizes, 100_000, confidence=1 - 1e-7)
+    finding = attack(BlackBox(plan_of(mechanism, sizes).sampler, seed=2), sizes, 50_000, confidence=1 - 1e-7)
     assert finding.epsilon <= 1
     assert finding.epsilon > 0.3
 
 
-@pytest.mark.parametrize("name", ["groups, table", "two pivots, uniform", "lines, silent", "lines, two pivots, table"])
+@pytest.mark.parametrize("name", ["groups, table", "two pivots, uniform", "large, silent", "two pivots, table"])
 def test_nothing_is_found_in_other_parts_pivots_and_channels(name: str) -> None:
     mechanism = EXTENSIONS[name](1.0)
     finding = attack(BlackBox(mechanism, seed=2), mechanism.sizes, 100_000, confidence=1 - 1e-7)
@@ -70,8 +69,6 @@ def test_a_weight_that_is_a_tenth_too_large_is_found(sizes: tuple[int, int]) -> 
 
     box = BlackBox(Mechanism(tuple(Part((own,), 1, (greedy(size),)) for own, size in enumerate(sizes))), seed=3)
     assert attack(box, sizes, 300_000, confidence=1 - 1e-6).epsilon > 1
-    honest = BlackBox(plan_of("spl", sizes).sampler, seed=3)
-    assert attack(honest, sizes, 300_000, confidence=1 - 1e-6).epsilon <= 1
 
 
 def test_a_function_that_gives_one_report_will_do() -> None:

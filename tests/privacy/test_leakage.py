@@ -5,16 +5,16 @@ from fractions import Fraction
 from math import log2, prod
 from typing import Any
 
+import numpy as np
 import pytest
 
 from privtally.documents.plan import Plan
 from privtally.errors import PlanError
-from privtally.exact.probability import nearest_probability
-from privtally.mechanisms import Law, Mechanism, Part
+from privtally.exact.rational import nearest_probability
 from privtally.mechanisms.fills import CopyFill
+from privtally.mechanisms.mechanism import Law, Mechanism, Part
 from privtally.names import MechanismName
-from privtally.privacy.audit import audit
-from privtally.privacy.leakage import Leakage, leakage, uniform
+from privtally.privacy.audit import Leakage, audit, leakage, uniform
 from tests.support import EXTENSIONS, all_laws, cases, first_plan, later_plan, laws_of, plan_of, records_of
 
 Joint = dict[tuple[tuple[int, ...], tuple[int, ...]], Fraction]
@@ -41,8 +41,9 @@ def assert_guesses_and_bits(found: Leakage, joint: Joint, marginals: list[list[F
         by_report: dict[tuple[int, ...], list[Fraction]] = {}
         for (record, report), chance in joint.items():
             by_report.setdefault(report, [Fraction(0)] * len(marginal))[record[own]] += chance
-        assert found.values[own].after == sum(max(chances) for chances in by_report.values())
-        assert found.values[own].before == max(marginal)
+        after = sum(max(chances) for chances in by_report.values())
+        assert found.values[own].after == pytest.approx(float(after), rel=1e-12)
+        assert found.values[own].before == float(max(marginal))
     of_record: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     of_report: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     for (record, report), chance in joint.items():
@@ -74,11 +75,16 @@ def pivot_guess(part: Part, marginals: list[list[Fraction]]) -> Fraction:
 
 def assert_leaks(mechanism: Mechanism, laws: dict[tuple[int, ...], Law]) -> None:
     marginals = [skewed(size) for size in mechanism.sizes]
-    found = leakage(mechanism, marginals)
+    found = leakage(mechanism, [np.array(own, dtype=float) for own in marginals])
     assert_guesses_and_bits(found, joint_of(laws, marginals), marginals)
     choosing = [part for part in mechanism.parts if len(part.branches) > 1]
-    assert found.pivot_guess == max((pivot_guess(part, marginals) for part in choosing), default=None)
-    assert found.blind_pivot_guess == max((Fraction(1, len(part.branches)) for part in choosing), default=None)
+    if choosing:
+        named = max(float(pivot_guess(part, marginals)) for part in choosing)
+        assert found.pivot_guess == pytest.approx(named, rel=1e-12)
+    else:
+        assert found.pivot_guess is None
+    assert found.pivot_guess_exact
+    assert found.blind_pivot_guess == max((1 / len(part.branches) for part in choosing), default=None)
 
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(2, 2), (3, 3), (2, 3), (2, 2, 2)]))
@@ -107,13 +113,12 @@ def copying(size: int, attributes: int, p: float, epsilon: float = 0.01) -> Plan
 def test_how_well_the_pivot_can_be_named(attributes: int, size: int, p: float, expected: float) -> None:
     """Values at small ε and uniform answers, computed independently while the mechanism was studied."""
     guess = leakage(copying(size, attributes, p).sampler, uniform((size,) * attributes)).pivot_guess
-    assert guess is not None
-    assert float(guess) == pytest.approx(expected, abs=0.006)
+    assert guess == pytest.approx(expected, abs=0.006)
 
 
 def test_the_pivot_of_uniform_fills_is_hidden_and_of_smp_known() -> None:
     hidden = leakage(plan_of("rs-fd", (3, 3, 3)).sampler, uniform((3, 3, 3)))
-    assert hidden.pivot_guess == Fraction(1, 3)
+    assert hidden.pivot_guess == pytest.approx(1 / 3)
     assert leakage(plan_of("smp", (3, 3)).sampler, uniform((3, 3))).pivot_guess == 1
     assert leakage(plan_of("spl", (3, 3)).sampler, uniform((3, 3))).pivot_guess is None
 

@@ -4,16 +4,15 @@ from fractions import Fraction
 from itertools import combinations
 from math import exp, lcm, log
 
-import numpy as np
 import pytest
 
-from privtally.mechanisms import Law, Mechanism, Part
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.fills import UniformFill
+from privtally.mechanisms.mechanism import Law, Mechanism, Part
 from privtally.names import MechanismName
 from privtally.privacy.audit import audit, audit_campaign
 from privtally.privacy.loss import MAX_STATES, losses, states, worst
-from tests.support import EXTENDED_PLANS, EXTENSIONS, Subsets, all_laws, cases, exp_below, laws_of, plan_of, plan_with
+from tests.support import EXTENSIONS, all_laws, cases, exp_below, laws_of, plan_of
 
 SMALL = [(2, 2), (3, 3), (2, 2, 2), (2, 3), (3, 3, 3), (2, 2, 2, 2), (2, 3, 5), (5, 2)]
 
@@ -56,15 +55,8 @@ def test_losses_of_any_parts_pivots_and_channels_are_those_of_the_law(name: str)
     assert_losses_are_those_of(EXTENSIONS[name](2.0), laws_of(name, 2.0))
 
 
-def test_a_channel_that_says_nothing_weakens_the_ratio_by_its_rarest_code() -> None:
-    """Every input has the same set: a code outside it hides the other attribute least."""
-    mute = Subsets(np.array([[0], [0]]), outputs=3, same=5, other=2)
-    mechanism = Mechanism((Part((0, 1), 1, (mute, randomized_response(Fraction(1), 3)), 1, UniformFill()),))
-    assert_losses_are_those_of(mechanism, all_laws(mechanism))
-
-
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(4, 4, 4, 4), (2, 3, 5)]))
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.1, 4.0])
 def test_realised_is_at_most_and_nearly_the_promise(
     mechanism: MechanismName, sizes: tuple[int, ...], epsilon: float
 ) -> None:
@@ -109,14 +101,6 @@ def test_parts_of_one_attribute_by_hand() -> None:
     sampler = plan_of("spl", (2, 3)).sampler
     ratios = sorted((part.asked[0].ratio for part in sampler.parts), reverse=True)
     assert [loss.ratio for loss in losses(sampler)] == [ratios[0], ratios[0] * ratios[1]]
-
-
-@pytest.mark.parametrize("name", EXTENDED_PLANS)
-def test_audits_of_other_parts_realise_the_promise(name: str) -> None:
-    result = audit(plan_with(*EXTENDED_PLANS[name], epsilon=1.5))
-    assert result["exact"] is True
-    assert 0.9999 * 1.5 <= result["realised"] <= 1.5
-    assert len(result["by_differing_attributes"]) == len(EXTENDED_PLANS[name][1])
 
 
 def test_several_plans_add_up() -> None:

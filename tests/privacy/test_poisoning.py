@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
-from privtally.collector.estimate.inverse import inverse_of
-from privtally.collector.estimate.phase import invert
+from privtally.collector.inverse import inverse_of
+from privtally.collector.spread import invert
 from privtally.collector.tally import count, count_times
-from privtally.documents.counts import Counts
+from privtally.documents.counts import Counts, SubReports
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import SubReports
-from privtally.exact.arrays import Floats
+from privtally.exact.types import Floats
 from privtally.lab.simulate import simulate
-from privtally.mechanisms import Part, independent
 from privtally.mechanisms.fills import CopyFill
+from privtally.mechanisms.mechanism import Part, independent
 from privtally.names import MechanismName
-from privtally.privacy.audit import COLLUDERS, audit
-from privtally.privacy.poisoning import Poisoning, poison
+from privtally.privacy.audit import COLLUDERS, Poisoning, audit, poison
 from tests.support import EXTENDED_PLANS, cases, counts_of, first_plan, later_plan, plan_of, plan_with
 
 SMALL = [(2, 2), (4, 4, 4), (2, 3, 5)]

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 
 from privtally.documents.plan import Plan
-from privtally.exact import wire
+from privtally.exact import canonical
 from privtally.names import MechanismName
-from privtally.privacy.certificate import certify, dump_certificate
-from privtally.privacy.second_response import CertificateError
-from privtally.privacy.verify import verify
+from privtally.privacy.loss import certify, dump_certificate
+from privtally.privacy.verify import CertificateError, verify
 from tests.mechanisms.test_contract import plan_of_any_parts
 from tests.scale import scaled
 from tests.support import EXTENDED_PLANS, SHAPES, cases, plan_of, plan_with
@@ -147,7 +146,7 @@ def resealed(document: bytes, edit: Edit) -> bytes:
     values = json.loads(document)
     del values["digest"]
     edit(values)
-    return wire.canonical({**values, "digest": wire.digest(values)})
+    return canonical.canonical({**values, "digest": canonical.digest(values)})
 
 
 def fill_of(plan: dict[str, Any]) -> dict[str, Any]:

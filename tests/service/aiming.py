@@ -31,7 +31,7 @@ class Targets:
     def heed(self, case: AnyCase, status: int) -> None:
         """Put a closed campaign in the place of one that was deleted."""
         own = self.campaigns.get(case.operation.label, [])
-        campaign = (case.path_parameters or {}).get("campaign")
+        campaign = (case.path_parameters or {}).get("campaign_id")
         if case.method == "DELETE" and status == HTTPStatus.NO_CONTENT and campaign in own:
             own[own.index(campaign)] = self._closed()
 
@@ -59,7 +59,7 @@ def aim(case: AnyCase, targets: Targets) -> AnyCase:
     chosen = zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode())
     if as_described(case, ParameterLocation.PATH) and case.path_parameters:
         known = targets.of(case.operation.label)
-        case.path_parameters["campaign"] = known[chosen % len(known)]
+        case.path_parameters["campaign_id"] = known[chosen % len(known)]
     if as_described(case, ParameterLocation.QUERY) and "title" in (case.query or {}) and chosen % 2:
         case.query["title"] = "Sleep"
     if as_described(case, ParameterLocation.BODY) and chosen % 4:
@@ -76,7 +76,7 @@ def as_described(case: AnyCase, part: ParameterLocation) -> bool:
 
 def _aimed_body(case: AnyCase, chosen: int) -> Any:
     """A body that is right but for one field that was made up."""
-    campaign = case.path_parameters.get("campaign", UNKNOWN)
+    campaign = case.path_parameters.get("campaign_id", UNKNOWN)
     report = {"format": "privtally.report/1", "plan": campaign, "id": f"{chosen:032x}", "codes": [0, chosen % 3]}
     if isinstance(case.body, str):
         return f"{json.dumps(report)}\n{case.body}\n{json.dumps(report)}"

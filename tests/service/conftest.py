@@ -15,7 +15,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     from litestar.testing import TestClient
 
     from privtally.service.app import create_app
-    from privtally.service.tokens import new_admin_token
+    from privtally.service.operations import new_admin_token
     from privtally.store import open_store
 
     store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))

@@ -15,8 +15,8 @@ from schemathesis.engine import events, from_schema
 from tests.service.aiming import AnyCase, Targets, aim
 from tests.service.site import NDJSON, Site
 
-REPORTS = "POST /v1/campaigns/{campaign}/reports"
-CAMPAIGN = "GET /v1/campaigns/{campaign}"
+REPORTS = "POST /v1/campaigns/{campaign_id}/reports"
+CAMPAIGN = "GET /v1/campaigns/{campaign_id}"
 BARE = "/(close|counters|plans)$"
 UNFED = {"extra-data-sources": {"responses": False}}
 OWN, PLANTED = "^/(?!planted)", "^/planted"

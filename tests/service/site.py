@@ -9,7 +9,7 @@ import numpy as np
 
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report, Reports
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 

@@ -93,7 +93,7 @@ def test_an_encoded_slash_opens_nothing(site: Site, campaign: str) -> None:
 
 
 def test_an_old_administrators_token_opens_nothing(site: Site) -> None:
-    from privtally.service.tokens import new_admin_token
+    from privtally.service.operations import new_admin_token
 
     new = asyncio.run(new_admin_token(site.client.app.state.collector.store))
     assert site.ok(site.client.get("/v1/campaigns", headers=site.admin), 401) == "not-admin"

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service import tokens
+from privtally.service import operations
 from privtally.store import open_store
 from tests.scale import scaled
 from tests.service.process import Process, serving
@@ -88,7 +88,7 @@ def send_nonsense(site: Site, campaign: str, token: str) -> None:
 
 async def issued(address: str, campaign: str) -> list[str]:
     store = await open_store(address)
-    new = await tokens.issue(store, campaign, UPLOADS)
+    new = await operations.issue(store, campaign, UPLOADS)
     await store.close()
     return new
 
@@ -110,7 +110,7 @@ def test_planted_addresses_agents_and_tokens_are_found_nowhere(kept: Kept) -> No
         print(f"{UPLOADS} uploads, {len(files)} files, nothing found")  # noqa: T201  # a figure for the guide
 
         # The search finds what is there, the hashes of the tokens.
-        hashes = {tokens.hashed(own) for own in own_tokens}
+        hashes = {operations.hashed(own) for own in own_tokens}
         there = traces(files, [spelt for own in hashes for spelt in (own, own.hex().encode())])
         assert {own if own in hashes else bytes.fromhex(own.decode()) for own in there.pop(kept.backup)} == hashes
         assert hashes <= set().union(*there.values())

@@ -28,11 +28,11 @@ from privtally.documents.counts import load_counts
 from privtally.documents.plan import Plan, load_plan
 from privtally.documents.report import Report
 from privtally.service.app import create_app
-from privtally.service.tokens import new_admin_token
-from privtally.store import folding, open_store
+from privtally.service.operations import new_admin_token
+from privtally.store import intake, open_store
+from privtally.store.campaigns import fold
 from privtally.store.session import Session, StoredReport
 from privtally.store.sqlite import SqliteSession
-from privtally.store.tallies import fold
 from tests.scale import scaled
 from tests.service.site import Site, receipt, schema_document
 
@@ -198,7 +198,7 @@ async def count_the_first_for_the_last(session: SqliteSession, reports: Sequence
 
 @pytest.mark.parametrize(
     ("place", "name", "fault"),
-    [(folding, "fold", fold_and_keep), (SqliteSession, "insert_reports", count_the_first_for_the_last)],
+    [(intake, "fold", fold_and_keep), (SqliteSession, "insert_reports", count_the_first_for_the_last)],
 )
 def test_a_report_that_counts_twice_is_found(
     monkeypatch: pytest.MonkeyPatch, place: Any, name: str, fault: object

@@ -10,10 +10,10 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 
 from privtally.service import operations
 from privtally.store import open_store
-from privtally.store.accept import accept
+from privtally.store.intake import accept
 from privtally.store.session import Session, Store
 from tests.service.traces import traces
-from tests.store.people import answered, arrivals, new_survey
+from tests.store.people import answered, arrivals, new_campaign
 from tests.store.postgres_server import data_folder, new_database, run_on
 
 SEED = 7_301
@@ -22,11 +22,11 @@ SEED = 7_301
 
 async def closed_with_reports(store: Store) -> tuple[str, set[bytes]]:
     """A closed campaign, and the ids of its reports."""
-    survey = await new_survey(store)
-    rows = arrivals(survey, answered(survey.plans[0], 40, seed=SEED))
+    campaign = await new_campaign(store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 40, seed=SEED))
     await store.write(partial(accept, arrivals=rows))
-    await operations.close(store, survey.id)
-    return survey.id, {row.report.id for row in rows}
+    await operations.close(store, campaign.id)
+    return campaign.id, {row.report.id for row in rows}
 
 
 async def uncounted(session: Session) -> int:

@@ -14,8 +14,9 @@ from litestar import Response, get
 
 from privtally.lab.advise import recommend
 from privtally.service.app import create_app
-from privtally.service.pages import Setup, add_pages
-from privtally.service.tokens import new_admin_token
+from privtally.service.operations import new_admin_token
+from privtally.service.pages import add_pages
+from privtally.service.pages.rendering import Setup
 from privtally.store import open_store
 from tests.scale import FULL, scaled
 from tests.service.fuzzing import OWN, PLANTED, fuzz

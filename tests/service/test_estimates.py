@@ -17,14 +17,13 @@ from privtally.documents.estimate import Estimate
 from privtally.errors import EstimateError
 from privtally.schema import Schema
 from privtally.service import operations
-from privtally.service.collector import MOST_AT_ONCE, MOST_KEPT, PAUSE, PAUSES, Estimates, Finished
+from privtally.service.collector import MOST_AT_ONCE, MOST_KEPT, PAUSE, PAUSES, Estimates
 from privtally.service.operations import NewCampaign
-from privtally.service.pages.panels import estimate_so_far
+from privtally.service.pages.charts import estimate_so_far
 from privtally.store import open_store
-from privtally.store.accept import Arrival, accept
-from privtally.store.packing import pack
+from privtally.store.campaigns import StoredCampaign, pack
+from privtally.store.intake import Arrival, accept
 from privtally.store.session import Store, StoredReport, Work
-from privtally.store.surveys import Survey
 from tests.service.site import Site, reports_to
 
 T = TypeVar("T")
@@ -78,25 +77,25 @@ class Bench:
         self.estimator = Estimator()
         self.estimates = Estimates(self.store, self.estimator, self.estimator.clock, patience)
 
-    async def survey(self, people: int = 20) -> Survey:
+    async def campaign(self, people: int = 20) -> StoredCampaign:
         schema = Schema.of({"a": ["x", "y"], "b": ["x", "y"]})
-        survey = await operations.create(self.store, NewCampaign("Sleep", schema, 2.0, "spl"))
+        campaign = await operations.create(self.store, NewCampaign("Sleep", schema, 2.0, "spl"))
         if people:
-            await self.answer(survey, people)
-        return survey
+            await self.answer(campaign, people)
+        return campaign
 
-    async def answer(self, survey: Survey, people: int, seed: int = 1) -> None:
-        number, plan = survey.plan_numbers[0], survey.plans[0]
+    async def answer(self, campaign: StoredCampaign, people: int, seed: int = 1) -> None:
+        number, plan = campaign.plan_numbers[0], campaign.plans[0]
         arrivals = [
-            Arrival(survey.number, StoredReport(number, bytes.fromhex(own.id), pack(plan, list(map(int, own.codes)))))  # type: ignore[arg-type]  # spl answers all
+            Arrival(campaign.number, StoredReport(number, bytes.fromhex(own.id), pack(plan, list(map(int, own.codes)))))  # type: ignore[arg-type]  # spl answers all
             for own in reports_to(plan, people, seed)
         ]
         await self.store.write(partial(accept, arrivals=arrivals))
 
 
-def reports(finished: Finished | None) -> int:
-    assert finished is not None
-    return finished.estimate.provenance.phases[0].reports
+def reports(found: Estimate | None) -> int:
+    assert found is not None
+    return found.provenance.phases[0].reports
 
 
 def run(folder: Path, work: Callable[[Bench], Awaitable[None]], patience: float = 60) -> None:
@@ -114,10 +113,10 @@ def run(folder: Path, work: Callable[[Bench], Awaitable[None]], patience: float 
 
 def test_a_crowd_that_asks_at_once_costs_one_estimate_and_one_history(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        survey = await bench.survey()
+        campaign = await bench.campaign()
         bench.store.reads = 0
         bench.estimator.may_finish.clear()
-        crowd = [asyncio.create_task(bench.estimates.recent(survey, "likelihood")) for _ in range(CROWD)]
+        crowd = [asyncio.create_task(bench.estimates.recent(campaign, "likelihood")) for _ in range(CROWD)]
         await bench.estimator.begun()
         for hangs_up in crowd[1:]:
             hangs_up.cancel()
@@ -131,16 +130,16 @@ def test_a_crowd_that_asks_at_once_costs_one_estimate_and_one_history(tmp_path: 
 @pytest.mark.parametrize(("took", "pause"), [(0.0, PAUSE), (10.0, 10.0 * PAUSES)])
 def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(tmp_path: Path, took: float, pause: float) -> None:
     async def work(bench: Bench) -> None:
-        survey, estimator = await bench.survey(), bench.estimator
+        campaign, estimator = await bench.campaign(), bench.estimator
         estimator.took = took
-        assert reports(await bench.estimates.recent(survey, "likelihood")) == 20
-        await bench.answer(survey, 10, seed=2)
+        assert reports(await bench.estimates.recent(campaign, "likelihood")) == 20
+        await bench.answer(campaign, 10, seed=2)
         bench.store.reads = 0
         estimator.now += pause - 0.1
-        assert {reports(await bench.estimates.recent(survey, "likelihood")) for _ in range(CROWD)} == {20}
+        assert {reports(await bench.estimates.recent(campaign, "likelihood")) for _ in range(CROWD)} == {20}
         assert (estimator.times, bench.store.reads) == (1, 0)
         estimator.now += 0.2
-        assert {reports(await bench.estimates.recent(survey, "likelihood")) for _ in range(CROWD)} == {30}
+        assert {reports(await bench.estimates.recent(campaign, "likelihood")) for _ in range(CROWD)} == {30}
         assert estimator.times == 2
 
     run(tmp_path, work)
@@ -148,11 +147,11 @@ def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(tmp_path: Pa
 
 def test_an_estimate_without_new_reports_is_not_computed_again(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        survey = await bench.survey()
-        first = await bench.estimates.current(survey, "likelihood")
+        campaign = await bench.campaign()
+        first = await bench.estimates.current(campaign, "likelihood")
         bench.estimator.now += 2 * PAUSE
-        assert await bench.estimates.recent(survey, "likelihood") is first
-        assert await bench.estimates.current(survey, "likelihood") is first
+        assert await bench.estimates.recent(campaign, "likelihood") is first
+        assert await bench.estimates.current(campaign, "likelihood") is first
         assert bench.estimator.times == 1
 
     run(tmp_path, work)
@@ -160,12 +159,12 @@ def test_an_estimate_without_new_reports_is_not_computed_again(tmp_path: Path) -
 
 def test_the_administrator_is_given_an_estimate_of_all_reports(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        survey = await bench.survey()
+        campaign = await bench.campaign()
         bench.estimator.may_finish.clear()
-        first = asyncio.create_task(bench.estimates.current(survey, "likelihood"))
+        first = asyncio.create_task(bench.estimates.current(campaign, "likelihood"))
         await bench.estimator.begun()
-        await bench.answer(survey, 10, seed=2)
-        later = [asyncio.create_task(bench.estimates.current(survey, "likelihood")) for _ in range(CROWD)]
+        await bench.answer(campaign, 10, seed=2)
+        later = [asyncio.create_task(bench.estimates.current(campaign, "likelihood")) for _ in range(CROWD)]
         bench.estimator.may_finish.set()
         assert reports(await first) == 20
         assert {reports(await own) for own in later} == {30}
@@ -176,7 +175,7 @@ def test_the_administrator_is_given_an_estimate_of_all_reports(tmp_path: Path) -
 
 def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        slow, quick = await bench.survey(), await bench.survey()
+        slow, quick = await bench.campaign(), await bench.campaign()
         bench.estimator.may_finish.clear()
         waiting = [asyncio.create_task(bench.estimates.recent(slow, method)) for method in ("likelihood", "unbiased")]
         await bench.estimator.begun()
@@ -192,9 +191,9 @@ def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(tmp_p
 
 def test_who_asks_first_for_one_campaign_too_many_need_not_wait_for_the_others(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        surveys = [await bench.survey() for _ in range(MOST_AT_ONCE + 1)]
+        surveys = [await bench.campaign() for _ in range(MOST_AT_ONCE + 1)]
         bench.estimator.may_finish.clear()
-        asked = [asyncio.create_task(bench.estimates.recent(survey, "likelihood")) for survey in surveys]
+        asked = [asyncio.create_task(bench.estimates.recent(campaign, "likelihood")) for campaign in surveys]
         for _ in range(MOST_AT_ONCE):
             await bench.estimator.begun()
         assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(surveys) * [None]
@@ -223,53 +222,24 @@ def test_everybody_is_told_to_come_back_for_the_first_estimate(site: Site) -> No
     assert site.client.get(own, headers=site.admin).content == site.client.get(own).content
 
 
-def test_a_form_that_failed_is_made_again(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        finished, faults = await bench.estimates.current(await bench.survey(), "likelihood"), iter([MemoryError()])
-
-        def make(found: Estimate) -> bytes:
-            for fault in faults:
-                raise fault
-            return found.dump()
-
-        with pytest.raises(MemoryError):
-            await finished.form("json", make)
-        assert await finished.form("json", make) == finished.estimate.dump()
-
-    run(tmp_path, work)
-
-
-def test_to_look_for_an_estimate_keeps_no_other_from_being_kept(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        first = await bench.survey()
-        await bench.estimates.recent(first, "unbiased")
-        bench.estimator.now += 2 * PAUSE
-        for _ in range(MOST_KEPT):
-            bench.estimates.last(await bench.survey(people=0), "unbiased")
-        await bench.estimates.current(await bench.survey(), "unbiased")
-        assert bench.estimates.last(first, "unbiased") is not None
-
-    run(tmp_path, work)
-
-
 def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        survey, estimates = await bench.survey(), bench.estimates
+        campaign, estimates = await bench.campaign(), bench.estimates
         bench.estimator.may_finish.clear()
-        for get in (estimates.current, estimates.recent):
-            assert await estimate_so_far(estimates, survey, get) is None
+        for pause in (False, True):
+            assert await estimate_so_far(estimates, campaign, pause=pause) is None
         bench.estimator.may_finish.set()
-        assert reports(await estimates.current(survey, "likelihood")) == 20
+        assert reports(await estimates.current(campaign, "likelihood")) == 20
         bench.estimator.may_finish.clear()
-        await bench.answer(survey, 10, seed=2)
+        await bench.answer(campaign, 10, seed=2)
         bench.estimator.now += 2 * PAUSE
-        for get in (estimates.current, estimates.recent):
-            found = await estimate_so_far(estimates, survey, get)
-            assert isinstance(found, Finished)
+        for pause in (False, True):
+            found = await estimate_so_far(estimates, campaign, pause=pause)
+            assert isinstance(found, Estimate)
             assert reports(found) == 20
-        assert reports(await estimates.recent(survey, "likelihood")) == 20
+        assert reports(await estimates.recent(campaign, "likelihood")) == 20
         bench.estimator.may_finish.set()
-        assert reports(await estimates.current(survey, "likelihood")) == 30
+        assert reports(await estimates.current(campaign, "likelihood")) == 30
         assert bench.estimator.times == 2
 
     run(tmp_path, work, patience=0.01)
@@ -277,29 +247,35 @@ def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) 
 
 def test_of_many_estimates_the_first_are_forgotten_but_none_that_was_just_asked_for(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        surveys = [await bench.survey(people=4) for _ in range(MOST_KEPT + 2)]
-        for survey in surveys:
-            await bench.estimates.recent(survey, "unbiased")
-        assert [own for own in surveys if bench.estimates.last(own, "unbiased") is None] == []  # all in their pause
+        surveys = [await bench.campaign(people=4) for _ in range(MOST_KEPT + 2)]
+        for campaign in surveys:
+            await bench.estimates.recent(campaign, "unbiased")
+        for campaign in surveys:
+            await bench.estimates.current(campaign, "unbiased")
+        assert bench.estimator.times == len(surveys)  # all of them were in their pause, and are kept
         bench.estimator.now += 2 * PAUSE
         await bench.answer(surveys[0], 4, seed=2)
-        times = bench.estimator.times
         for _ in range(2):
             assert reports(await bench.estimates.recent(surveys[0], "unbiased")) == 8
-        assert bench.estimator.times == times + 1
-        assert [own for own in surveys if bench.estimates.last(own, "unbiased") is None] == surveys[1:3]
+        assert bench.estimator.times == len(surveys) + 1
+        for campaign in surveys[3:]:
+            await bench.estimates.current(campaign, "unbiased")
+        assert bench.estimator.times == len(surveys) + 1
+        for campaign in surveys[1:3]:
+            await bench.estimates.current(campaign, "unbiased")
+        assert bench.estimator.times == len(surveys) + 3
 
     run(tmp_path, work)
 
 
 def test_the_first_reports_are_estimated_at_once(tmp_path: Path) -> None:
     async def work(bench: Bench) -> None:
-        survey = await bench.survey(people=0)
+        campaign = await bench.campaign(people=0)
         for _ in range(2):
             with pytest.raises(EstimateError, match="no reports yet"):
-                await bench.estimates.recent(survey, "likelihood")
-        await bench.answer(survey, 10)
-        assert reports(await bench.estimates.recent(survey, "likelihood")) == 10
+                await bench.estimates.recent(campaign, "likelihood")
+        await bench.answer(campaign, 10)
+        assert reports(await bench.estimates.recent(campaign, "likelihood")) == 10
 
     run(tmp_path, work)
 
@@ -308,10 +284,10 @@ def test_a_defect_that_nobody_waits_for_is_logged_without_its_message(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work(bench: Bench) -> None:
-        survey = await bench.survey()
+        campaign = await bench.campaign()
         bench.estimator.may_finish.clear()
         bench.estimator.fault = "secret"
-        assert await estimate_so_far(bench.estimates, survey, bench.estimates.recent) is None
+        assert await estimate_so_far(bench.estimates, campaign, pause=True) is None
         bench.estimator.may_finish.set()
         while asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.sleep(0)

@@ -7,7 +7,7 @@ import pytest
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import tally
 from privtally.documents.estimate import load_estimate
-from privtally.exact import wire
+from privtally.exact import canonical as wire
 from tests.service.site import Site, receipt, reports_to, schema_document
 
 
@@ -23,7 +23,7 @@ def test_two_phases_give_the_estimate_of_their_counts(site: Site, campaign: str)
     assert site.send(campaign, *two) == receipt(accepted=400)
     assert site.counters(campaign) == [300, 400]
     answer = site.client.get(f"/v1/campaigns/{campaign}/estimates?method=unbiased", headers=site.admin)
-    history = [(plan, tally(plan, reports).counts) for plan, reports in ((first, one), (second, two))]
+    history = [(plan, tally(plan, reports)) for plan, reports in ((first, one), (second, two))]
     assert load_estimate(answer.content) == estimate(history, "unbiased")
     listed = site.ok(site.client.get(f"/v1/campaigns/{campaign}/plans"))
     assert [plan["digest"] for plan in listed] == [first.digest, second.digest]
@@ -50,16 +50,6 @@ def test_documents_of_plans_are_laid_out_once(site: Site, campaign: str, monkeyp
     assert laid_out == []
     site.create()
     assert laid_out  # the control
-
-
-def test_advancing_again_gives_the_same_plan(site: Site, campaign: str) -> None:
-    site.send(campaign, *reports_to(site.plan(campaign), 200))
-    first = site.advance(campaign, campaign)
-    site.send(campaign, *reports_to(site.plan(campaign), 200, seed=2))
-    assert site.advance(campaign, campaign) == first
-    assert site.advance(campaign, "0" * 64, 409) == "wrong-step"
-    third = site.advance(campaign, first["digest"])
-    assert third["phase"] == 3
 
 
 def test_late_reports_to_an_earlier_phase_count_until_the_campaign_closes(site: Site, campaign: str) -> None:
@@ -146,7 +136,7 @@ def test_health_and_metrics(site: Site, campaign: str) -> None:
     assert 'privtally_reports_total{outcome="accepted"} 7.0' in text
     assert "_created" not in text  # when the first report came
     document = json.loads(site.client.get("/schema/openapi.json").content)
-    sending = document["paths"]["/v1/campaigns/{campaign}/reports"]["post"]
+    sending = document["paths"]["/v1/campaigns/{campaign_id}/reports"]["post"]
     assert set(sending["requestBody"]["content"]) == {"application/json", "application/x-ndjson"}
     for path in document["paths"].values():
         for operation in path.values():

@@ -15,11 +15,11 @@ import pytest
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
 from privtally.service import operations
-from privtally.store import open_store, surveys
-from privtally.store.accept import Arrival, accept
-from privtally.store.options import Options
+from privtally.store import campaigns, open_store
+from privtally.store.campaigns import Options
+from privtally.store.intake import Arrival, accept
 from privtally.store.session import Session, Store
-from tests.store.people import answered, arrivals, new_survey
+from tests.store.people import answered, arrivals, new_campaign
 from tests.store.postgres_server import new_database
 
 PEOPLE = 40
@@ -32,15 +32,15 @@ ENDS: dict[str, End] = {
 
 async def arrived(store: Store) -> tuple[str, list[Arrival]]:
     """A campaign with tokens, and its reports, which arrived one by one in this order, each with its token."""
-    survey = await new_survey(store, Options(tokens=True, people=900))
+    campaign = await new_campaign(store, Options(tokens=True, people=900))
     chance = Random(6)
     tokens = [chance.randbytes(32) for _ in range(PEOPLE)]
-    await store.write(partial(surveys.add_tokens, campaign=survey.id, hashes=tokens))
-    rows = arrivals(survey, answered(survey.plans[0], PEOPLE), tokens)
+    await store.write(partial(campaigns.add_tokens, campaign_id=campaign.id, hashes=tokens))
+    rows = arrivals(campaign, answered(campaign.plans[0], PEOPLE), tokens)
     chance.shuffle(rows)
     for row in rows:
         assert await store.write(partial(accept, arrivals=[row])) == ["accepted"]
-    return survey.id, rows
+    return campaign.id, rows
 
 
 async def uncounted(session: Session) -> list[bytes]:

@@ -117,7 +117,10 @@ def test_a_store_that_cannot_take_reports_asks_to_come_back(
 
 
 def test_a_service_that_stores_nothing_is_not_ready(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site.client.app.state.collector.intake, "_ended", True)
+    def ended() -> None:
+        raise UnavailableError("the intake of reports has ended; start the service again")
+
+    monkeypatch.setattr(site.client.app.state.collector.intake, "check", ended)
     assert site.ok(site.client.get("/readyz"), 503) == "unavailable"
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[
 from privtally.errors import UnavailableError
 from privtally.service import operations
 from privtally.store import open_store
-from tests.store.people import new_survey
+from tests.store.people import new_campaign
 from tests.support import first_plan
 
 
@@ -19,7 +19,7 @@ def test_a_rewrite_that_failed_stays_due(tmp_path: Path, monkeypatch: pytest.Mon
 
     async def run() -> None:
         store = await open_store(f"sqlite:///{tmp_path}/store.db")
-        survey = await new_survey(store)
+        campaign = await new_campaign(store)
 
         async def busy() -> None:
             raise UnavailableError("busy")
@@ -28,7 +28,7 @@ def test_a_rewrite_that_failed_stays_due(tmp_path: Path, monkeypatch: pytest.Mon
             done.append("rewritten")
 
         monkeypatch.setattr(store, "rewrite", busy)
-        await operations.close(store, survey.id)
+        await operations.close(store, campaign.id)
         monkeypatch.setattr(store, "rewrite", rewrite)
         for _ in range(2):
             await operations.rewrite_if_due(store)
@@ -45,8 +45,8 @@ def test_a_phase_that_ends_during_a_rewrite_makes_another_one_due(
 
     async def run() -> None:
         store = await open_store(f"sqlite:///{tmp_path}/store.db")
-        one = await new_survey(store)
-        two = await new_survey(store, plan=first_plan((2, 2), 1.0, "smp"))
+        one = await new_campaign(store)
+        two = await new_campaign(store, plan=first_plan((2, 2), 1.0, "smp"))
 
         async def rewrite() -> None:
             rewrites.append("begun")

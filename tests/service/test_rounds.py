@@ -12,8 +12,8 @@ from privtally.collector.estimate import estimate
 from privtally.collector.tally import tally
 from privtally.documents.estimate import load_estimate
 from privtally.documents.plan import Plan
-from privtally.service.tokens import is_early, issue
-from privtally.store.surveys import count_tokens
+from privtally.service.operations import is_early, issue
+from privtally.store.campaigns import count_tokens
 from tests.service.site import Site, receipt, reports_to
 
 
@@ -23,7 +23,7 @@ def test_rounds_give_the_estimates_of_their_counts(site: Site, campaign: str) ->
         plan = site.plan(campaign)
         reports = reports_to(plan, 200, seed)
         site.send(campaign, *reports)
-        history.append((plan, tally(plan, reports).counts))
+        history.append((plan, tally(plan, reports)))
         if step is not None:
             following = step(campaign, plan.digest)
             assert step(campaign, plan.digest) == following
@@ -72,9 +72,9 @@ def test_a_closed_campaign_opens_with_another_round_unless_its_reports_are_gone(
 def test_tokens_are_for_the_first_phase_of_a_round_or_for_later_ones(site: Site) -> None:
     campaign = site.create(options={"tokens": True, "phase1_share": 0.5})["id"]
     collector = site.client.app.state.collector
-    survey = asyncio.run(collector.survey(campaign))
+    stored = asyncio.run(collector.campaign(campaign))
     tokens = asyncio.run(issue(collector.store, campaign, 120))
-    early = [token for token in tokens if is_early(survey, token)]
+    early = [token for token in tokens if is_early(stored, token)]
     late = [token for token in tokens if token not in early]  # 60 each expected; below 20 with probability below 1e-13
 
     def answer(token: str, seed: int) -> None:
@@ -96,7 +96,7 @@ def test_tokens_are_for_the_first_phase_of_a_round_or_for_later_ones(site: Site)
     assert (plan(early[-1]).phase, plan(late[-1]).phase) == (3, 4)
     answer(late.pop(), 16)
     assert site.counters(campaign) == [10, 1, 5, 1]
-    assert asyncio.run(collector.store.read(partial(count_tokens, survey=survey))) == (120, 17)
+    assert asyncio.run(collector.store.read(partial(count_tokens, campaign=stored))) == (120, 17)
 
 
 def _plan(site: Site, campaign: str, token: str) -> Plan:

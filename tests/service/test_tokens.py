@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service.tokens import first_admin_token, hashed, is_admin, is_early, issue
-from privtally.store import open_store, surveys
+from privtally.service.operations import first_admin_token, hashed, is_admin, is_early, issue
+from privtally.store import campaigns, open_store
+from privtally.store.campaigns import StoredCampaign
 from privtally.store.session import Session, Store
-from privtally.store.surveys import Survey
 from tests.service.site import Site, receipt, reports_to
 
 TOKENS = {"tokens": True, "phase1_share": 0.4}
@@ -28,8 +28,8 @@ def issued(site: Site, campaign: str, number: int) -> tuple[list[str], list[str]
 
 
 def by_phase(site: Site, campaign: str, tokens: Iterable[str]) -> tuple[list[str], list[str]]:
-    survey = asyncio.run(site.client.app.state.collector.survey(campaign))
-    first = [token for token in tokens if is_early(survey, token)]
+    stored = asyncio.run(site.client.app.state.collector.campaign(campaign))
+    first = [token for token in tokens if is_early(stored, token)]
     return first, [token for token in tokens if token not in first]
 
 
@@ -79,20 +79,20 @@ def test_a_batch_cannot_spend_tokens(site: Site) -> None:
 
 
 def test_campaigns_of_one_phase_have_tokens_of_one_phase(site: Site) -> None:
-    campaign = site.create(mechanism="smp", options=TOKENS)["id"]
+    campaign = site.create(mechanism="smp", options={"tokens": True})["id"]
     early, late = issued(site, campaign, 50)
     assert (len(early), late) == (50, [])
 
 
 def test_many_tokens_read_their_campaign_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = site.create(options=TOKENS)["id"]
-    finds, find = [], surveys.find
+    finds, find = [], campaigns.find
 
-    async def counted(session: Session, campaign: str) -> Survey:
+    async def counted(session: Session, campaign: str) -> StoredCampaign:
         finds.append(campaign)
         return await find(session, campaign)
 
-    monkeypatch.setattr(surveys, "find", counted)
+    monkeypatch.setattr(campaigns, "find", counted)
     tokens = asyncio.run(issue(store_of(site), campaign, 10_001))
     assert finds == [campaign]
 

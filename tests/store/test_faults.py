@@ -1,8 +1,6 @@
 """A full disk and a database that is gone for a while: refusals, no false success, and it works again."""
 
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -11,40 +9,18 @@ pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[s
 
 from privtally.errors import UnavailableError
 from privtally.store import open_store
-from privtally.store.accept import accept
+from privtally.store.intake import accept
 from privtally.store.session import Session
-from privtally.store.sqlite import SqliteStore
-from privtally.store.tallies import reports_of
-from tests.store.people import answered, arrivals, new_survey
+from tests.store.people import answered, arrivals, new_campaign
 from tests.store.postgres_server import new_database, run_on
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_full_disk_refuses_and_works_again(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    survey = await new_survey(store)
-    rows = arrivals(survey, answered(survey.plans[0], 4_000))
-    store._writer.pragma("max_page_count", store._writer.pragma("page_count") + 10)
-    acknowledged = 0
-    with suppress(UnavailableError):
-        for start in range(0, len(rows), 200):
-            await store.write(partial(accept, arrivals=rows[start : start + 200]))
-            acknowledged += 200
-    assert 0 < acknowledged < len(rows)
-    total = partial(reports_of, number=survey.plan_numbers[0])
-    assert await store.read(total) == acknowledged
-    store._writer.pragma("max_page_count", 1_000_000)
-    outcomes = await store.write(partial(accept, arrivals=rows))
-    assert outcomes.count("repeated") == acknowledged
-    assert await store.read(total) == len(rows)
-    await store.close()
-
-
 async def test_connections_that_are_cut_are_made_again(postgres: str) -> None:
     store = await open_store(new_database(postgres, "cut"))
-    survey = await new_survey(store)
-    rows = arrivals(survey, answered(survey.plans[0], 20))
+    campaign = await new_campaign(store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 20))
     await store.write(partial(accept, arrivals=rows[:10]))
 
     async def cut_within(session: Session) -> None:

@@ -14,11 +14,10 @@ pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serv
 from privtally.errors import UnavailableError
 from privtally.store import intake as intakes
 from privtally.store import open_store
-from privtally.store.accept import RacedError
-from privtally.store.intake import Intake
+from privtally.store.campaigns import counts_of
+from privtally.store.intake import Intake, RacedError
 from privtally.store.session import Store
-from privtally.store.tallies import counts_of
-from tests.store.people import answered, arrivals, new_survey
+from tests.store.people import answered, arrivals, new_campaign
 
 pytestmark = pytest.mark.anyio
 
@@ -60,8 +59,8 @@ async def gated(tmp_path: Path) -> AsyncIterator[Gated]:
 
 
 async def test_what_waits_is_stored_together(gated: Gated) -> None:
-    survey = await new_survey(gated.store)
-    rows = arrivals(survey, answered(survey.plans[0], 40))
+    campaign = await new_campaign(gated.store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 40))
     intake = Intake(gated)  # type: ignore[arg-type]
     async with running(intake):
         waiting = [asyncio.create_task(intake.accept([row])) for row in rows + rows]
@@ -78,8 +77,8 @@ async def test_what_waits_is_stored_together(gated: Gated) -> None:
 
 
 async def test_a_full_queue_refuses_for_now(gated: Gated) -> None:
-    survey = await new_survey(gated.store)
-    rows = arrivals(survey, answered(survey.plans[0], 3))
+    campaign = await new_campaign(gated.store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 3))
     intake = Intake(gated, most_waiting=2)  # type: ignore[arg-type]
     first = asyncio.create_task(intake.accept(rows[:2]))
     await asyncio.sleep(0)
@@ -92,8 +91,8 @@ async def test_a_full_queue_refuses_for_now(gated: Gated) -> None:
 
 
 async def test_a_fault_fails_its_group_and_no_other(gated: Gated) -> None:
-    survey = await new_survey(gated.store)
-    rows = arrivals(survey, answered(survey.plans[0], 3))
+    campaign = await new_campaign(gated.store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 3))
     gated.faults = [OSError("disk")]
     gated.gate.set()
     intake = Intake(gated)  # type: ignore[arg-type]
@@ -105,8 +104,8 @@ async def test_a_fault_fails_its_group_and_no_other(gated: Gated) -> None:
 
 
 async def test_a_lost_race_is_run_again(gated: Gated) -> None:
-    survey = await new_survey(gated.store)
-    rows = arrivals(survey, answered(survey.plans[0], 3))
+    campaign = await new_campaign(gated.store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 3))
     gated.faults = [RacedError(), RacedError()]
     gated.gate.set()
     intake = Intake(gated)  # type: ignore[arg-type]
@@ -116,8 +115,8 @@ async def test_a_lost_race_is_run_again(gated: Gated) -> None:
 
 async def test_reports_are_folded_into_the_counts(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intakes, "FOLD_AFTER", 10)
-    survey = await new_survey(gated.store)
-    rows = arrivals(survey, answered(survey.plans[0], 35))
+    campaign = await new_campaign(gated.store)
+    rows = arrivals(campaign, answered(campaign.plans[0], 35))
     gated.gate.set()
     intake = Intake(gated)  # type: ignore[arg-type]
     async with running(intake):
@@ -129,7 +128,7 @@ async def test_reports_are_folded_into_the_counts(gated: Gated, monkeypatch: pyt
         return int(number)
 
     assert await gated.store.read(uncounted) <= 10
-    counts = await gated.store.read(partial(counts_of, number=survey.plan_numbers[0], plan=survey.plans[0]))
+    counts = await gated.store.read(partial(counts_of, number=campaign.plan_numbers[0], plan=campaign.plans[0]))
     assert counts.reports == 35
 
 
@@ -141,8 +140,8 @@ async def test_a_defect_in_counting_is_logged_and_stops_nothing(
 
     monkeypatch.setattr(intakes, "FOLD_AFTER", 1)
     monkeypatch.setattr(intakes, "fold_all", broken)
-    survey = await new_survey(gated.store)
-    one, two = arrivals(survey, answered(survey.plans[0], 2))
+    campaign = await new_campaign(gated.store)
+    one, two = arrivals(campaign, answered(campaign.plans[0], 2))
     gated.gate.set()
     intake = Intake(gated)  # type: ignore[arg-type]
     async with running(intake) as task:
@@ -154,10 +153,10 @@ async def test_a_defect_in_counting_is_logged_and_stops_nothing(
 
 
 async def test_an_intake_that_has_ended_refuses(gated: Gated) -> None:
-    survey = await new_survey(gated.store)
+    campaign = await new_campaign(gated.store)
     intake = Intake(gated)  # type: ignore[arg-type]
     async with running(intake):
         await asyncio.sleep(0)
         intake.check()
     with pytest.raises(UnavailableError):
-        await intake.accept(arrivals(survey, answered(survey.plans[0], 1)))
+        await intake.accept(arrivals(campaign, answered(campaign.plans[0], 1)))

@@ -9,12 +9,9 @@ pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[s
 
 import apsw
 import asyncpg
-import msgspec
 
 from privtally.errors import StoreError
 from privtally.store import open_store, postgresql, sqlite
-from privtally.store.migrations import steps
-from privtally.store.options import Options
 from tests.store.postgres_server import new_database, run_on
 
 pytestmark = pytest.mark.anyio
@@ -49,42 +46,6 @@ async def test_postgresql_takes_each_step_once(postgres: str) -> None:
     assert await connection.fetchval(tables) == 4
     with pytest.raises(StoreError):
         await postgresql.migrate(connection, STEPS[:1])
-    await connection.close()
-
-
-OLD = [
-    "INSERT INTO settings VALUES ('about.abc', 'We ask \"why\".'), ('admin_token', 'x')",
-    "INSERT INTO campaigns (id, title, options, needs_token) VALUES ('abc', 'one', {options}, 0)",
-    "INSERT INTO campaigns (id, title, options, needs_token) VALUES ('def', 'two', {options}, 0)",
-]
-KEPT = "SELECT options FROM campaigns ORDER BY number"
-
-
-def check_kept(options: list[bytes], settings: list[str]) -> None:
-    first, second = (msgspec.json.decode(own, type=Options) for own in options)
-    assert (first, second) == (Options(people=50, about='We ask "why".'), Options(people=50))
-    assert settings == ["admin_token"]
-
-
-def test_sqlite_keeps_what_operators_said_about_campaigns(tmp_path: Path) -> None:
-    connection = apsw.Connection(str(tmp_path / "store.db"))
-    sqlite.migrate(connection, tmp_path, steps("sqlite")[:1])
-    for statement in OLD:
-        connection.execute(statement.format(options="CAST('{\"people\":50}' AS BLOB)"))
-    sqlite.migrate(connection, tmp_path)
-    settings = [name for (name,) in connection.execute("SELECT name FROM settings")]
-    check_kept([own for (own,) in connection.execute(KEPT)], settings)
-
-
-async def test_postgresql_keeps_what_operators_said_about_campaigns(postgres: str) -> None:
-    connection = await asyncpg.connect(postgres)
-    await connection.execute("CREATE SCHEMA said; SET search_path TO said")
-    await postgresql.migrate(connection, steps("postgresql")[:1])
-    for statement in OLD:
-        await connection.execute(statement.format(options="convert_to('{\"people\":50}', 'UTF8')"))
-    await postgresql.migrate(connection)
-    settings = [row[0] for row in await connection.fetch("SELECT name FROM settings")]
-    check_kept([row[0] for row in await connection.fetch(KEPT)], settings)
     await connection.close()
 
 

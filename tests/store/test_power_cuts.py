@@ -11,11 +11,11 @@ pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serv
 import apsw
 
 from privtally.documents.plan import Plan
-from privtally.store.accept import Arrival, accept
+from privtally.store.campaigns import counts_of, fold
+from privtally.store.intake import Arrival, accept
 from privtally.store.sqlite import SqliteStore
-from privtally.store.tallies import counts_of, fold
 from tests.scale import scaled
-from tests.store.people import answered, arrivals, new_survey
+from tests.store.people import answered, arrivals, new_campaign
 from tests.store.power import ForgetfulDisk, Picture, restore
 
 pytestmark = pytest.mark.anyio
@@ -28,18 +28,19 @@ async def losses(folder: Path, synchronous: str) -> int:
     """After how many of the power cuts some acknowledged report was missing."""
     chance, acknowledged = Random(5), 0
     pictures: list[tuple[Picture, int]] = []
-    survey = None
+    campaign = None
 
     def maybe_cut(disk: ForgetfulDisk) -> None:
-        if survey is not None and chance.random() < 0.1:
+        if campaign is not None and chance.random() < 0.1:
             pictures.append((disk.picture(chance), acknowledged))
 
     disk = ForgetfulDisk(f"forgetful-{synchronous}", maybe_cut)
     store = SqliteStore(folder / "store.db", synchronous=synchronous, vfs=disk.name)
-    store._writer.pragma("wal_autocheckpoint", 16)  # checkpoints are where a log can be lost
-    survey = await new_survey(store)
-    rows = arrivals(survey, answered(survey.plans[0], GROUPS * GROUP))
-    number, plan = survey.plan_numbers[0], survey.plans[0]
+    # Checkpoints are where a log can be lost.
+    await store.write(lambda session: session.fetch("PRAGMA wal_autocheckpoint = 16"))
+    campaign = await new_campaign(store)
+    rows = arrivals(campaign, answered(campaign.plans[0], GROUPS * GROUP))
+    number, plan = campaign.plan_numbers[0], campaign.plans[0]
     for start in range(0, len(rows), GROUP):
         group = rows[start : start + GROUP]
         assert set(await store.write(partial(accept, arrivals=group))) == {"accepted"}
@@ -65,7 +66,7 @@ async def holds(path: Path, promised: int, rows: list[Arrival], number: int, pla
     except ValueError:
         return False
     try:
-        if store._writer.pragma("integrity_check") != "ok":
+        if await store.integrity() != "ok":
             return False
         counts = await store.read(partial(counts_of, number=number, plan=plan))
         outcomes = await store.write(partial(accept, arrivals=rows))

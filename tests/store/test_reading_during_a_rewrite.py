@@ -11,10 +11,9 @@ pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[s
 import asyncpg
 
 from privtally.store import open_store
-from privtally.store.accept import accept
-from privtally.store.checking import Checked, check
-from privtally.store.reading import pages
-from tests.store.people import answered, arrivals, new_survey
+from privtally.store.campaigns import Checked, check, pages
+from privtally.store.intake import accept
+from tests.store.people import answered, arrivals, new_campaign
 from tests.store.postgres_server import new_database
 
 pytestmark = pytest.mark.anyio
@@ -25,11 +24,11 @@ WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_databas
 async def test_readers_see_every_report(postgres: str) -> None:
     address = new_database(postgres, "read_while_rewriting")
     store = await open_store(address)
-    survey = await new_survey(store)
-    await store.write(partial(accept, arrivals=arrivals(survey, answered(survey.plans[0], PEOPLE))))
+    campaign = await new_campaign(store)
+    await store.write(partial(accept, arrivals=arrivals(campaign, answered(campaign.plans[0], PEOPLE))))
 
     async def exported() -> int:
-        return sum([len(page.codes) async for page in pages(store.read, survey.plan_numbers[0], survey.plans[0])])
+        return sum([len(page.codes) async for page in pages(store.read, campaign.plan_numbers[0], campaign.plans[0])])
 
     holding, watching = await asyncpg.connect(address), await asyncpg.connect(address)
 

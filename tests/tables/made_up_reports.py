@@ -8,7 +8,8 @@ from typing import NamedTuple
 import duckdb
 from hypothesis import strategies as st
 
-from privtally.collector.tally import Tallied, tally
+from privtally.collector.tally import tally
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Report, check_report
 from privtally.errors import ReportError
@@ -77,7 +78,7 @@ def write(table: Table, directory: Path) -> list[Path]:
     return files
 
 
-def reference(table: Table) -> Tallied:
+def reference(table: Table) -> Counts:
     """What every engine must give."""
     good: list[Report] = []
     aside = {"wrong_plan": 0, "invalid_report": 0}
@@ -90,7 +91,7 @@ def reference(table: Table) -> Tallied:
             good.append(report)
     counted = tally(table.plan, good)
     found = {reason: many for reason, many in aside.items() if many}
-    return Tallied(counted.counts, counted.repeated, {**found, **counted.set_aside})  # type: ignore[dict-item]  # reasons are texts here
+    return counted.leaving_out(counted.repeated, {**found, **counted.set_aside})  # type: ignore[dict-item]  # reasons are texts here
 
 
 def _sound(plan: Plan, row: Row) -> Report | None:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privtally.errors import PrivtallyError
-from privtally.tables.spark import SparkLibrary
-from privtally.tables.spark_privatise import _Attempt, privatise_file
+from privtally.tables.spark import SparkReports, _Attempt, privatise_file
 
 ROOT = Path(__file__).parents[2]
 JAVA = shutil.which("java")
@@ -107,15 +106,10 @@ def _ancestor(process: int, kind: str) -> int:
     raise RuntimeError(f"no {kind} above this process")
 
 
-@dataclass
-class DyingLibrary(SparkLibrary):
-    """Spark, of which a worker dies while it reads."""
+class DyingReports(SparkReports):
+    """Reports that Spark reads, of which a worker dies meanwhile."""
 
-    session: Any
     marker: Path
-
-    def __post_init__(self) -> None:
-        super().__init__(self.session)
 
     def scan(self, paths: Sequence[Path]) -> Any:
         table, marker = super().scan(paths), self.marker

@@ -6,9 +6,9 @@ import pytest
 
 from privtally.errors import RecordError
 from privtally.schema import Records, Schema
-from privtally.tables import csv_table
-from privtally.tables.csv_table import open_table
-from privtally.tables.faults import say_ignored
+from privtally.tables import answers
+from privtally.tables.answers import open_table
+from privtally.tables.database import say_ignored
 
 SECRET = "zzz-my-secret-answer"
 ONE = Schema.of({"smokes": ["no", "yes"]})
@@ -79,7 +79,7 @@ def test_every_bad_row_is_reported_at_once(path: Path) -> None:
 
 
 def test_nothing_comes_after_a_bad_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_table, "_BATCH", 2)
+    monkeypatch.setattr(answers, "BATCH", 2)
     path.write_text("smokes\nyes\nyes\nbad\nyes\nyes\nyes\n")
     given: list[int] = []
     with open_table(path, ONE) as table, pytest.raises(RecordError, match="line 4"):

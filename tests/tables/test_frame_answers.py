@@ -14,12 +14,12 @@ import pytest
 
 from privtally.documents.plan import design
 from privtally.errors import DocumentError, RecordError
-from privtally.lab.seed import seeded
-from privtally.mechanisms import NAMED
+from privtally.lab.population import seeded
+from privtally.mechanisms.named import NAMED
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Attribute, Records, Schema
-from privtally.tables.frame_answers import open_data, privatise
+from privtally.tables.frames import open_data, privatise
 from tests.tables.frame_kinds import KINDS, Columns, relation
 
 SECRET = "zzz-my-secret-answer"
@@ -218,7 +218,7 @@ sys.modules |= dict.fromkeys({others})
 {make[kind]}
 import privtally
 plan = privtally.design(privtally.Schema.of({{"a": ["x", "y"]}}), 1.0, "spl")
-assert privtally.tally(plan, privtally.privatise(plan, frame)).counts.reports == 2
+assert privtally.tally(plan, privtally.privatise(plan, frame)).reports == 2
 privtally.run(frame, plan.schema, mechanism="spl")._repr_html_()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

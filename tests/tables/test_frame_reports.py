@@ -12,13 +12,12 @@ from privtally.collector.tally import tally as tally_reports
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import ReportError
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.names import MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from privtally.tables import frame_reports
-from privtally.tables.frame_answers import privatise
-from privtally.tables.frame_reports import tally
+from privtally.tables import frames
+from privtally.tables.frames import privatise, tally
 from tests.support import plan_of
 from tests.tables.frame_kinds import KINDS, Columns
 
@@ -53,14 +52,14 @@ def test_what_privatise_gives_is_counted(kind: str) -> None:
     labels = [attribute.labels for attribute in plan.schema.attributes]
     frame = KINDS[kind]({name: [own[0], own[1]] * 20 for name, own in zip(plan.schema.names, labels, strict=True)})
     found = tally(plan, privatise(plan, frame))
-    assert (found.counts.reports, found.repeated, found.set_aside) == (40, 0, {})
+    assert (found.reports, found.repeated, found.set_aside) == (40, 0, {})
 
 
 def test_ids_are_compared_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_of("spl", SIZES)
     reports = reports_to(plan)
     whole = tally(plan, pl.DataFrame(columns_of(reports * 2)))
-    monkeypatch.setattr(frame_reports, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(frames, "ROWS_AT_ONCE", 7)
     assert tally(plan, pl.DataFrame(columns_of(reports * 2))) == whole
     assert whole.repeated == len(reports)
 
@@ -79,7 +78,7 @@ def test_what_the_plan_cannot_give_is_set_aside(kind: str, column: str, value: A
     plan = plan_of("spl", SIZES)
     found = tally(plan, KINDS[kind](_with(columns_of(reports_to(plan)), column, 4, value)))
     assert found.set_aside == {"invalid_report": 1}
-    assert found.counts.reports == 59
+    assert found.reports == 59
 
 
 @pytest.mark.parametrize("value", [0.5, float("inf"), 1e300])
@@ -114,7 +113,7 @@ def test_reports_to_other_plans_and_conflicting_ids_are_set_aside(kind: str) -> 
     columns["id"][1], columns["q1"][0], columns["q1"][1] = columns["id"][0], 0, 1
     found = tally(plan, KINDS[kind](columns))
     assert found.set_aside == {"wrong_plan": 2, "id_conflict": 2}
-    assert found.counts.reports == 56
+    assert found.reports == 56
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

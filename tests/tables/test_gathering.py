@@ -11,11 +11,10 @@ import pytest
 
 from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
-from privtally.tables import gathering
+from privtally.tables import report_output
+from privtally.tables.database import format_of
 from privtally.tables.frames import recognise
-from privtally.tables.gathering import Gathered, order_of
-from privtally.tables.paths import format_of
-from privtally.tables.report_output import id_and_codes, stream_of, write_reports
+from privtally.tables.report_output import Gathered, id_and_codes, order_of, stream_of, write_reports
 from tests.tables.test_report_files import SILENT, made_up
 
 REPORTS = made_up(SILENT, 700)
@@ -50,7 +49,7 @@ def test_nothing_is_lost_and_the_order_is_that_of_the_ids(keep_order: bool, most
 @pytest.mark.parametrize("keep_order", [False, True])
 @pytest.mark.parametrize("batch", [1, 7, 100, 10_000])
 def test_batches_are_of_about_one_size(monkeypatch: pytest.MonkeyPatch, keep_order: bool, batch: int) -> None:
-    monkeypatch.setattr(gathering, "BATCH", batch)
+    monkeypatch.setattr(report_output, "BATCH", batch)
     with Gathered(SILENT, keep_order=keep_order, most_bytes=5_000) as gathered:
         for piece in pieces(REPORTS, 3):
             gathered.add(piece)
@@ -75,7 +74,7 @@ def test_ids_that_begin_alike_are_in_order_too(alike: int) -> None:
 
 
 def test_ids_of_one_bucket_are_sorted_and_keep_their_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "BATCH", 50)
+    monkeypatch.setattr(report_output, "BATCH", 50)
     ids = REPORTS.ids.copy()
     ids[:, :8] = 7
     with Gathered(SILENT) as gathered:
@@ -89,7 +88,7 @@ def _full() -> IO[bytes]:
 
 @pytest.mark.parametrize("keep_order", [False, True])
 def test_no_room_for_temporary_files_is_one_sentence(monkeypatch: pytest.MonkeyPatch, keep_order: bool) -> None:
-    monkeypatch.setattr(gathering, "_nameless", _full)
+    monkeypatch.setattr(report_output, "nameless_file", _full)
     with (
         Gathered(SILENT, keep_order=keep_order, most_bytes=1) as gathered,
         pytest.raises(DocumentError, match="TMPDIR") as fault,
@@ -106,7 +105,7 @@ class _Failing(Gathered):
         raise DocumentError("no more")
 
 
-@pytest.mark.parametrize("name", ["r.parquet", "r.csv", "r.csv.gz", "r.ndjson.zst"])
+@pytest.mark.parametrize("name", ["r.parquet", "r.csv", "r.csv.gz", "r.ndjson.gz"])
 @pytest.mark.parametrize("there", [False, True])
 def test_an_error_in_the_middle_leaves_nothing_behind(tmp_path: Path, name: str, there: bool) -> None:
     if there:
@@ -137,7 +136,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_names_state_formats() -> None:
     assert format_of(Path("a.b.CSV.GZ")) == ("csv", "gzip")
-    assert format_of(Path("a.jsonl.zst")) == ("ndjson", "zstd")
     assert format_of(Path("a.parquet")) == ("parquet", "none")
-    for name in ("a.parquet.gz", "a.gz", "a", "a.txt", ".csv", "-"):
+    for name in ("a.parquet.gz", "a.csv.zst", "a.gz", "a", "a.txt", ".csv", "-"):
         assert format_of(Path(name)) is None

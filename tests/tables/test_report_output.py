@@ -1,16 +1,20 @@
-"""Reports written to files of every kind: whole, under the mode of the file that they replace."""
+"""Reports written to files of every kind: whole, as others read them, under the mode of the file that they replace."""
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
+from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
+from privtally.names import MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from privtally.tables.gathering import Gathered
-from privtally.tables.report_output import write_reports
+from privtally.tables.report_output import Gathered, write_reports
 from tests.support import first_plan
 
 PLAN = first_plan((3, 3), 1.0, "smp")
@@ -37,3 +41,29 @@ def test_a_file_that_is_replaced_keeps_its_mode_and_nothing_else_is_left(tmp_pat
 def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError):
         written(tmp_path / "no" / "reports.csv")
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (16, 256), (300, 65_536)])
+@pytest.mark.parametrize("mechanism", ["spl", "smp"])
+def test_others_read_parquet_as_it_was_written(
+    tmp_path: Path, sizes: tuple[int, int], mechanism: MechanismName
+) -> None:
+    plan, path, generator = first_plan(sizes, 1.0, mechanism), tmp_path / "r.parquet", np.random.default_rng(1)
+    outputs, silences, rows = plan.sampler.outputs, plan.sampler.silences, 1_000
+    ids = generator.integers(0, 256, (rows, ID_BYTES), dtype=np.uint8)
+    codes = np.stack([generator.integers(0, output, rows, dtype=np.uint32) for output in outputs], axis=1)
+    with Gathered(plan) as gathered:
+        gathered.add(Reports(plan, ids, codes))
+        write_reports(path, plan, gathered)
+    stated = [
+        tuple(None if code == silence else code for code, silence in zip(row, silences, strict=True))
+        for row in codes.tolist()
+    ]
+    expected = sorted((bytes(name), *row) for name, row in zip(ids, stated, strict=True))
+    with duckdb.connect() as connection:
+        assert connection.execute(f"FROM '{path}'").fetchall() == expected
+    assert pl.read_parquet(path).rows() == expected
+    table = pq.read_table(path)
+    assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected
+    assert table.schema.metadata == {b"format": b"privtally.reports/1", b"plan": plan.digest.encode()}
+    assert table.schema.types[0] == "binary"

@@ -15,15 +15,13 @@ from privtally.documents.plan import design
 from privtally.errors import DocumentError, EngineError, RecordError
 from privtally.schema import Attribute, Schema
 from privtally.tables.database import engine
-from privtally.tables.engines import EngineChoice, open_reports
-from privtally.tables.frame_answers import open_data, privatise
-from privtally.tables.frame_reports import tally
-from privtally.tables.library import LibraryReports
-from privtally.tables.report_files import tally_files
+from privtally.tables.engines import EngineChoice, open_reports, tally_files
+from privtally.tables.frames import open_data, privatise, tally
 from privtally.tables.tallying import tally_table
 from tests.scale import scaled
 from tests.support import first_plan
 from tests.tables.made_up_reports import Table, reference, tables, write
+from tests.tables.test_report_files import facts
 
 pytest.importorskip("pyspark", reason="needs the extra: pip install 'privtally[spark]'")
 pytestmark = [
@@ -32,9 +30,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning:pyspark"),
 ]
 
-from privtally.tables import spark, spark_privatise  # noqa: E402  # after the skip
+from privtally.tables import spark  # noqa: E402  # after the skip
 from privtally.tables.spark import spark_session  # noqa: E402  # after the skip
-from tests.tables.spark_cluster import QUICK_JAVA, Cluster, DyingAttempt, DyingLibrary, cluster_in  # noqa: E402  # after the skip
+from tests.tables.spark_cluster import QUICK_JAVA, Cluster, DyingAttempt, DyingReports, cluster_in  # noqa: E402  # after the skip
 
 SPARK = EngineChoice("spark")
 PLAN = first_plan((2, 3))
@@ -74,18 +72,19 @@ def test_spark_agrees_with_the_reference(table: Table) -> None:
     with TemporaryDirectory() as directory:
         files = write(table, Path(directory))
         with open_reports(SPARK, table.plan, files) as reports:
-            assert tally_table(table.plan, reports) == reference(table)
+            assert facts(tally_table(table.plan, reports)) == facts(reference(table))
 
 
 @pytest.mark.full
 def test_the_counts_are_the_same_when_a_worker_is_killed(cluster: Cluster, tmp_path: Path) -> None:
-    made = spark_privatise.privatise_files(PLAN, write_answers(tmp_path), tmp_path / "reports")
+    made = spark.privatise_files(PLAN, write_answers(tmp_path), tmp_path / "reports")
     files, marker = sorted((tmp_path / "reports").iterdir()), tmp_path / "died"
     assert made.files == len(files) == len(ROWS)
     expected = tally_files(PLAN, files)
     with engine() as connection, spark_session(cluster.master) as session:
-        dying = DyingLibrary(session, marker)
-        assert tally_table(PLAN, LibraryReports(dying, connection, PLAN, files)) == expected
+        dying = DyingReports(session, connection, PLAN, files)
+        dying.marker = marker
+        assert tally_table(PLAN, dying) == expected
     assert marker.exists()
     assert cluster.deaths() == 1
     cluster.start_worker()
@@ -95,16 +94,16 @@ def test_a_record_has_one_report_when_a_worker_is_killed(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, written = cluster.deaths(), list[Path]()
-    publish = spark_privatise._publish
+    really = spark.publish
 
     def look_and_publish(room: Path, draft: Path, names: Sequence[str]) -> None:
         written.extend(room.iterdir())
-        publish(room, draft, names)
+        really(room, draft, names)
 
-    monkeypatch.setattr(spark_privatise, "_publish", look_and_publish)
-    monkeypatch.setattr(spark_privatise, "privatise_file", DyingAttempt(tmp_path / "died"))
+    monkeypatch.setattr(spark, "publish", look_and_publish)
+    monkeypatch.setattr(spark, "privatise_file", DyingAttempt(tmp_path / "died"))
     answers, output = write_answers(tmp_path), tmp_path / "reports"
-    made = spark_privatise.privatise_files(PLAN, answers, output)
+    made = spark.privatise_files(PLAN, answers, output)
     assert cluster.deaths() == before + 1
     assert len(written) == len(ROWS) + 1  # one file was written twice, or there is nothing to see here
     with duckdb.connect() as connection:
@@ -123,7 +122,7 @@ def test_a_bad_row_refuses_everything_and_is_not_quoted(tmp_path: Path) -> None:
     with answers[1].open("a") as file:
         file.write("zzz-secret,a0\n")
     with pytest.raises(RecordError, match=r"answers1\.csv.*'q0'") as refusal:
-        spark_privatise.privatise_files(PLAN, answers, tmp_path / "reports")
+        spark.privatise_files(PLAN, answers, tmp_path / "reports")
     assert "secret" not in str(refusal.value)
     assert sorted(tmp_path.iterdir()) == sorted(answers)
 
@@ -143,7 +142,7 @@ def test_a_master_that_does_not_answer_is_named() -> None:
 
 def test_standard_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="standard input"):
-        spark_privatise.privatise_files(PLAN, [Path("-")], tmp_path / "reports")
+        spark.privatise_files(PLAN, [Path("-")], tmp_path / "reports")
 
 
 @pytest.mark.parametrize("name", ["_draft.parquet", ".draft.parquet"])
@@ -171,7 +170,7 @@ def test_reports_are_a_frame_of_spark_that_is_drawn_once(session: Any) -> None:
     assert made.collect() == made.collect()
     assert made.columns == ["id", "q1", "q2"]
     assert tally(plan, made) == tally(plan, made.toArrow())
-    assert tally(plan, made).counts.reports == 3
+    assert tally(plan, made).reports == 3
 
 
 def write_answers(directory: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tools.links import anchors, faults, main
+from tools.links import anchors, faults
 
 TARGET = """# One `code` page: it's here
 
@@ -42,7 +42,3 @@ def test_a_link_leads_somewhere_or_is_named(tmp_path: Path, link: str, sound: bo
     page.write_text(f"# Own\n\n{link}\n")
     anchors.cache_clear()
     assert (faults(page) == []) == sound
-
-
-def test_the_links_of_this_repository_lead_somewhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main() == 0, capsys.readouterr().out

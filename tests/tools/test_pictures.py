@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privtally.cli.demonstration import demo
+from privtally.cli.run import demo
 from privtally.files import read_schema
 from privtally.lab.advise import recommend
 

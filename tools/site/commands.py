@@ -6,8 +6,7 @@ from typing import Any
 
 import typer
 
-from privtally.cli.app import app
-from privtally.cli.examples import EXAMPLES, PATTERNS
+from privtally.cli.app import EXAMPLES, PATTERNS, app
 
 _CODE = re.compile(r"(?<!\w)'[^']+'(?!\w)|(?<![\w`])--[a-z][a-z0-9-]*|sqlite:///[\w.]*\w|postgresql://[\w@/]+")
 

@@ -9,8 +9,11 @@ ROOMS = {
     "documents": "Documents",
     "participant": "The participant's side",
     "collector": "The collector's side",
-    "job": "A whole campaign",
-    "lab": "Advice",
+    "campaign": "A whole campaign",
+    "tables": "Frames",
+    "privacy": "Audit",
+    "lab": "Advice and simulation",
+    "files": "Files",
     "exact": "Randomness",
     "errors": "Refusals",
 }

@@ -1,39 +1,36 @@
-"""campaign: what an operator does with campaigns, on the store itself."""
+"""campaign, db: what an operator does with campaigns and with a store, on the store itself."""
 
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
 from privtally.cli import options
-from privtally.cli.campaign_words import campaign_view, say_campaign
-from privtally.cli.commands import Command, Group
-from privtally.cli.console import announce, err, out, print_json
-from privtally.cli.links import PublicUrlOption
+from privtally.cli.console import Command, Group, announce, err, out, print_json
 from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
-from privtally.cli.stores import USUAL_STORE, StoreOption, on_campaign, on_store
-from privtally.errors import CampaignError, DocumentError
+from privtally.cli.service import USUAL_STORE, PublicUrlOption, StoreOption, on_campaign, on_store
+from privtally.errors import CampaignError, DocumentError, StoreError
 from privtally.names import HIDE_AMONG
 
 if TYPE_CHECKING:
-    from privtally.service.views import CampaignView
+    from privtally.service.operations import CampaignView
+    from privtally.store.campaigns import Checked, StoredCampaign
     from privtally.store.session import Store
-    from privtally.store.surveys import Survey
 
-app = typer.Typer(
+
+campaign_app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
     help="Create campaigns, open their next phase, close them and export their results.",
 )
 
-AUTO_CHOOSES = ("groups", "pivots", "decoys", "phase1_share")
-"""Options of a campaign that --mechanism auto has no use for."""
 CampaignArgument = Annotated[str, Argument(metavar="ID", help="The campaign's id, or as much of it as tells it apart.")]
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def create(
     context: typer.Context,
     schema: options.SchemaArgument,
@@ -64,76 +61,64 @@ def create(
     json: JsonFlag = False,
 ) -> None:
     """Start a campaign: a survey with a link, open at once."""
-    from privtally.cli.groups import read_groups
-    from privtally.files import read_schema
-    from privtally.mechanisms import NAMED
+    from msgspec.structs import asdict
 
-    the_schema, named, auto, learns = read_schema(schema), None, mechanism == "auto", False
+    from privtally.cli import render
+    from privtally.cli.options import read_asking
+    from privtally.files import read_schema
+    from privtally.service import operations
+    from privtally.store.campaigns import Options
+
+    the_schema = read_schema(schema)
     among = options.read_hide_among(hide_among)
-    if mechanism == "auto":
-        options.refuse_without_effect(context, AUTO_CHOOSES, options.AUTO)
-        if people is None:
-            raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
+    asking = read_asking(
+        context,
+        the_schema,
+        epsilon,
+        mechanism,
+        groups=groups,
+        pivots=pivots,
+        decoys=decoys,
+        rule=rule,
+        phase1_share=phase1_share,
+    )
+    if asking is None and people is None:
+        raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
+
+    shown: dict[str, Any] = {"published": published, "tokens": tokens, "about": about}
+    how: dict[str, Any]
+    if asking is None:
+        how = {"mechanism": "auto", "people": people, "hide_among": among, "options": Options(**shown)}
     else:
-        options.refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
-        named, why = read_groups(groups, the_schema, epsilon, mechanism, pivots, decoys)
-        learns = NAMED[mechanism].learns
-        if why:
-            err.print(why, markup=False)
+        learning: dict[str, Any] = {**asdict(asking.learning), "people": people}
+        how = {**asking.options, "options": Options(**learning, **shown)}
+    new = operations.NewCampaign(title=title, schema=the_schema, epsilon=epsilon, answers=answers, **how)
 
     async def work(opened: "Store") -> "CampaignView":
-        from privtally.cli.auto import recommended
-        from privtally.service import operations
-        from privtally.store.options import Options
+        return await operations.view(opened, await operations.create(opened, new, render.recommended))
 
-        new = operations.NewCampaign(
-            title=title,
-            schema=the_schema,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            people=people if auto else None,
-            answers=answers,
-            groups=named,
-            pivots=1 if learns else pivots,
-            decoys=decoys,
-            hide_among=among,
-            options=Options(
-                rule=rule,
-                people=None if auto else people,
-                published=published,
-                tokens=tokens,
-                phase1_share=phase1_share,
-                pivots=pivots if learns else 1,
-                about=about,
-            ),
-        )
-        return await campaign_view(opened, await operations.create(opened, new, recommended))
-
-    say_campaign(on_store(store, work, create=True), json=json, public_url=public_url)
+    render.say_campaign(on_store(store, work, create=True), json=json, public_url=public_url)
 
 
-@app.command("list", cls=Command)
+@campaign_app.command("list", cls=Command)
 def list_all(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """List all campaigns, the newest first."""
+    from privtally.service.operations import view_all
 
-    async def work(opened: "Store") -> "list[CampaignView]":
-        from privtally.store.surveys import every
-
-        return [await campaign_view(opened, survey) for survey in await opened.read(every)]
-
-    found = on_store(store, work)
+    campaigns = on_store(store, view_all)
     if json:
-        print_json(found)
+        print_json(campaigns)
         return
-    if not found:
+    if not campaigns:
         err.print("There are no campaigns yet; privtally campaign create starts one.")
-    for own in found:
-        reports = sum(phase.reports for phase in own.phases)
+    for campaign in campaigns:
+        reports = sum(phase.reports for phase in campaign.phases)
+        place = f"{campaign.state.value:6}  phase {len(campaign.phases)}"
         counted = f"{reports:>9,} {'report ' if reports == 1 else 'reports'}"
-        out.print(f"{own.id[:12]}  {own.state.value:6}  phase {len(own.phases)}  {counted}  {own.title}")
+        out.print(f"{campaign.id[:12]}  {place}  {counted}  {campaign.title}")
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def show(
     campaign: CampaignArgument,
     public_url: PublicUrlOption = None,
@@ -141,34 +126,37 @@ def show(
     json: JsonFlag = False,
 ) -> None:
     """Show a campaign with its link and the numbers of its reports."""
-    say_campaign(on_campaign(store, campaign, campaign_view), json=json, public_url=public_url)
+    from privtally.cli import render
+    from privtally.service.operations import view
+
+    render.say_campaign(on_campaign(store, campaign, view), json=json, public_url=public_url)
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Learn from the reports so far and open the second phase."""
     _move_on(campaign, store, "advance", json=json)
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def refresh(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Ask again: open the campaign anew as its first plan asked."""
     _move_on(campaign, store, "refresh", json=json)
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def close(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Close a campaign: it takes no more reports."""
+    from privtally.cli import render
+    from privtally.service import operations
 
-    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
-        from privtally.service import operations
+    async def step(opened: "Store", campaign: "StoredCampaign") -> "CampaignView":
+        return await operations.view(opened, await operations.close(opened, campaign.id))
 
-        return await campaign_view(opened, await operations.close(opened, survey.id))
-
-    say_campaign(on_campaign(store, campaign, step), json=json)
+    render.say_campaign(on_campaign(store, campaign, step), json=json)
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def delete(
     campaign: CampaignArgument,
     title: Annotated[str, Option(metavar="TEXT", help="The campaign's title, to confirm that it is the one.")],
@@ -176,12 +164,11 @@ def delete(
     json: JsonFlag = False,
 ) -> None:
     """Delete a closed campaign with all its reports; backups keep them."""
+    from privtally.service import operations
 
-    async def step(opened: "Store", survey: "Survey") -> str:
-        from privtally.service import operations
-
-        await operations.delete(opened, survey.id, title)
-        return survey.id
+    async def step(opened: "Store", campaign: "StoredCampaign") -> str:
+        await operations.delete(opened, campaign.id, title)
+        return campaign.id
 
     deleted = on_campaign(store, campaign, step)
     if json:
@@ -190,7 +177,7 @@ def delete(
         out.print(f"Campaign {deleted[:12]}… and all its reports are deleted; backups still hold them.")
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def tokens(
     campaign: CampaignArgument,
     number: Annotated[int, Argument(metavar="N", help="How many tokens.")],
@@ -201,21 +188,19 @@ def tokens(
     json: JsonFlag = False,
 ) -> None:
     """Issue participation tokens, each good for one report; the store keeps their hashes only."""
-    from privtally.files import is_stream, write_bytes
-    from privtally.store.private_file import new_private_file
+    from privtally.files import is_stream, new_private_file, write_bytes
+    from privtally.service.operations import issue
 
-    async def step(opened: "Store", survey: "Survey") -> str:
-        from privtally.service.tokens import issue
-
+    async def step(opened: "Store", campaign: "StoredCampaign") -> str:
         with nullcontext(output) if is_stream(output) else new_private_file(output) as path:
-            write_bytes(path, "".join(f"{token}\n" for token in await issue(opened, survey.id, number)).encode())
-        return survey.id
+            write_bytes(path, "".join(f"{token}\n" for token in await issue(opened, campaign.id, number)).encode())
+        return campaign.id
 
-    found = on_campaign(store, campaign, step)
-    announce(output, {"campaign": found, "tokens": number}, f"{output}: {number:,} tokens", json=json)
+    campaign_id = on_campaign(store, campaign, step)
+    announce(output, {"campaign": campaign_id, "tokens": number}, f"{output}: {number:,} tokens", json=json)
 
 
-@app.command(cls=Command)
+@campaign_app.command(cls=Command)
 def export(
     context: typer.Context,
     campaign: CampaignArgument,
@@ -236,33 +221,144 @@ def export(
     """Write a campaign's estimates, documents or private reports to a file."""
     from privtally.files import write_whole
 
-    async def step(opened: "Store", survey: "Survey") -> str:
-        from privtally.service.collector import Collector
-        from privtally.service.exports import FORMATS, REPORTS
-        from privtally.service.exports import export as content
+    async def step(opened: "Store", campaign: "StoredCampaign") -> str:
+        from privtally.service.collector import FORMATS, REPORTS, Collector
+        from privtally.service.collector import export as content
 
-        kind = next((own for own in FORMATS if output.suffix.lower() == f".{own}"), None)
+        kind = next((known for known in FORMATS if output.suffix.lower() == f".{known}"), None)
         if kind is None:
             raise DocumentError(f"{output}: an export must end in .csv, .json, .ndjson or .parquet")
         unused = ["method"] if kind in REPORTS else ["ids"]
         options.refuse_without_effect(context, unused, f"with a .{kind} file")
         with write_whole(output) as file:
-            async for piece in content(Collector(opened), survey, kind, method, ids=ids):
+            async for piece in await content(Collector(opened), campaign, kind, method, ids=ids):
                 file.write(piece)
-        return survey.id
+        return campaign.id
 
-    found = on_campaign(store, campaign, step)
-    announce(output, {"campaign": found}, f"{output}: campaign {found[:12]}…", json=json)
+    campaign_id = on_campaign(store, campaign, step)
+    announce(output, {"campaign": campaign_id}, f"{output}: campaign {campaign_id[:12]}…", json=json)
 
 
 def _move_on(campaign: str, store: str, how: Literal["advance", "refresh"], *, json: bool) -> None:
     """Open what follows the campaign's last plan."""
+    from privtally.cli import render
+    from privtally.service import operations
 
-    async def step(opened: "Store", survey: "Survey") -> "CampaignView":
-        from privtally.service import operations
-
+    async def step(opened: "Store", campaign: "StoredCampaign") -> "CampaignView":
         take = {"advance": operations.advance, "refresh": operations.refresh}[how]
-        await take(opened, survey.id, survey.plans[-1].digest)
-        return await campaign_view(opened, await operations.find(opened, survey.id))
+        await take(opened, campaign.id, campaign.plans[-1].digest)
+        return await operations.view(opened, await operations.find(opened, campaign.id))
 
-    say_campaign(on_campaign(store, campaign, step), json=json)
+    render.say_campaign(on_campaign(store, campaign, step), json=json)
+
+
+# db: the care of a store.
+
+
+_SHOWN_ONCE = "Administrator's token (shown once, keep it)"
+
+database_app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Check the store of a service, back it up and restore it."
+)
+
+
+@database_app.command(cls=Command)
+def check(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Check a store: count all reports anew and compare with the counts that were kept."""
+    from privtally.store import campaigns
+
+    checked = on_store(store, campaigns.check)
+    if json:
+        print_json(checked)
+    else:
+        out.print(f"{checked.reports:,} reports of {checked.campaigns:,} campaigns; {len(checked.faults)} faults")
+    if checked.faults:
+        raise StoreError(f"the store is damaged: {checked.faults[0]}; restore it from a backup")
+
+
+@database_app.command(cls=Command)
+def backup(
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="A new file for the copy.")],
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Copy a SQLite store to a file, also while a service is using it; PostgreSQL has pg_dump.
+
+    With a campaign that has invitations, keep the last copy only: two of them show whose report came in between.
+    """
+    from privtally.store.campaigns import has_invitations
+
+    async def work(opened: "Store") -> bool:
+        before = await opened.read(has_invitations)
+        await opened.backup(output)
+        return before or await opened.read(has_invitations)
+
+    invites = on_store(store, work)
+    line = f"{output}: a copy of the store, with all its reports and hashes of tokens"
+    announce(output, {"invitations": invites}, line, json=json)
+    if invites:
+        err.print(
+            "privtally: a campaign has invitations, so that copies from before and after an answer show together "
+            "which invitation sent which report; keep the last copy only, until that campaign is deleted",
+            soft_wrap=True,
+        )
+
+
+@database_app.command(cls=Command)
+def restore(
+    copy: Annotated[Path, Argument(metavar="COPY", help="A copy that `db backup` made.")],
+    store: StoreOption = USUAL_STORE,
+    json: JsonFlag = False,
+) -> None:
+    """Check a copy and make a SQLite store of it where none is; stop the service first.
+
+    It shows a new administrator's token, once: the copy's own may have been replaced since, and stops working.
+    """
+    from privtally.files import new_private_file, open_binary
+    from privtally.service.operations import new_admin_token
+
+    target = Path(store.removeprefix("sqlite:///"))
+    if not store.startswith("sqlite:///"):
+        raise StoreError("a copy is restored to a SQLite store, --store sqlite:///FILE; PostgreSQL has pg_restore")
+    for there in (target, Path(f"{target}-wal")):  # a log left behind would be taken for the copy's own
+        if there.exists():
+            raise StoreError(
+                f"{there} is there already; stop the service and move {target} and {target}-wal away first"
+            )
+    with open_binary(copy) as source, new_private_file(target) as draft:
+        with draft.open("wb") as file:
+            shutil.copyfileobj(source, file)
+        checked = _sound(draft, copy)
+        token = on_store(f"sqlite:///{draft}", new_admin_token)
+    announce(
+        target,
+        {"reports": checked.reports, "admin_token": token},
+        f"{target}: {checked.reports:,} reports are back; the administrator's token of the copy stopped working\n"
+        f"{_SHOWN_ONCE}: {token}",
+        json=json,
+    )
+
+
+@database_app.command(cls=Command)
+def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
+    """Issue a new administrator's token, also while a service is running; the one before stops working."""
+    from privtally.service.operations import new_admin_token
+
+    token = on_store(store, new_admin_token)
+    if json:
+        print_json({"admin_token": token})
+    else:
+        out.print(f"{_SHOWN_ONCE}: {token}")
+
+
+def _sound(draft: Path, copy: Path) -> "Checked":
+    """What is in a draft of a copy; refused, in the copy's name, if it is no store or a damaged one."""
+    from privtally.store import campaigns
+
+    try:
+        checked = on_store(f"sqlite:///{draft}", campaigns.check)
+    except StoreError as refusal:
+        raise StoreError(str(refusal).replace(str(draft), str(copy))) from None
+    if checked.faults:
+        raise StoreError(f"the copy {copy} is damaged: {checked.faults[0]}; take an older one")
+    return checked

@@ -1,13 +1,18 @@
 """Arguments and options that several commands share."""
 
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from glob import has_magic
+from math import sqrt
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer import Argument, Option
 
-from privtally.errors import CampaignError, PlanError
+from privtally.cli.console import err
+from privtally.errors import CampaignError, DocumentError, PlanError
 from privtally.names import (
     MECHANISMS,
     RULES,
@@ -19,6 +24,11 @@ from privtally.names import (
     Rule,
     without_effect,
 )
+
+if TYPE_CHECKING:
+    from privtally.documents.campaign import Asking
+    from privtally.mechanisms.grouping import Grouping
+    from privtally.schema import Schema
 
 
 def _or(names: Sequence[str]) -> str:
@@ -153,12 +163,11 @@ DecoysOption = Annotated[
         help="How many made-up answers a report shows beside the real one (not with spl); none with smp, else all.",
     ),
 ]
-PhaseOption = Annotated[
-    list[Path],
-    Option(
-        metavar="PLAN COUNTS", help="A plan and its counts; once for the first phase, once for the second, and so on."
-    ),
-]
+_PHASE = Option(
+    metavar="PLAN COUNTS", help="A plan and its counts; once for the first phase, once for the second, and so on."
+)
+PhaseOption = Annotated[list[Path], _PHASE]
+PhaseOrJobOption = Annotated[list[Path] | None, _PHASE]
 SeedOption = Annotated[int, Option(metavar="N", help="The same seed gives the same numbers.")]
 ShareOption = Annotated[
     float,
@@ -214,10 +223,6 @@ def read_hide_among(text: str) -> HideAmong:
     return among  # type: ignore[no-any-return]  # what was checked is a number or "all"
 
 
-AUTO = "with --mechanism auto, which chooses"
-"""Why options of a mechanism are refused where none is named."""
-
-
 def refuse_without_effect(context: typer.Context, options: Iterable[str], reason: str) -> None:
     """Refuse options that were given although they change nothing."""
     for option in given(context, options):
@@ -237,5 +242,128 @@ def given(context: typer.Context, options: Iterable[str]) -> dict[str, Any]:
 def check_learning(context: typer.Context, mechanism: MechanismName) -> None:
     """Refuse options of learning that the mechanism does not use."""
     named = given(context, ["phase1_share", *get_args(LearningOption)])
-    if found := without_effect(mechanism, named):
-        refuse_without_effect(context, [found[0]], found[1])
+    if useless := without_effect(mechanism, named):
+        refuse_without_effect(context, [useless[0]], useless[1])
+
+
+# How to ask, as the options of a command say it; --groups are named, or chosen and said with what they are worth.
+
+
+PEOPLE = 10_000
+"""The number of people for whom expected errors are said."""
+
+
+def read_asking(
+    context: typer.Context, schema: "Schema", epsilon: float, mechanism: MechanismChoice, **values: Any
+) -> "Asking | None":
+    """How the options of a command say to ask, refused where they change nothing; None if privtally shall choose.
+
+    The values are those of the options that `Asking.of` takes; only what was typed counts. Says which groups are chosen
+    where that is left to privtally.
+    """
+    from privtally.documents.campaign import Asking
+
+    typed = given(context, values)
+    if mechanism == "auto":
+        refuse_without_effect(context, typed, "with --mechanism auto, which chooses")
+        return None
+    refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
+    check_learning(context, mechanism)
+    if "groups" in typed:
+        pivots, decoys = typed.get("pivots", 1), typed.get("decoys")
+        typed["groups"] = read_groups(typed["groups"], schema, epsilon, mechanism, pivots, decoys)
+    return Asking.of(mechanism, **typed)
+
+
+def read_groups(
+    text: str,
+    schema: "Schema",
+    epsilon: float,
+    mechanism: MechanismName,
+    pivots: int = 1,
+    decoys: int | None = None,
+) -> Sequence[Sequence[str]]:
+    """The groups that an option names, by semicolons and commas; if it says auto, the best ones, and says why."""
+    if text != "auto":
+        return named_groups(text, schema)
+    from privtally.mechanisms.grouping import best_groups
+    from privtally.mechanisms.named import NAMED
+
+    if pivots != 1:
+        raise CampaignError("--groups auto chooses for one question a report; name the groups, or leave --pivots out")
+    named = NAMED[mechanism]
+    named.check_takes_groups()
+    chosen = best_groups(schema.sizes, Fraction(epsilon), named.hidden_among(decoys), named.learned)
+    groups = tuple(tuple(schema.names[place] for place in group) for group in chosen.groups)
+    err.print(_said(groups, chosen, epsilon), markup=False)
+    return groups
+
+
+def named_groups(text: str, schema: "Schema") -> list[list[str]]:
+    """The groups that an option names, by semicolons and commas."""
+    from privtally.exact.canonical import normal
+
+    return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
+
+
+def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The names that words between commas stand for, the longest first: a comma may stand in a name too."""
+    if not words:
+        return []
+    joined = {length: ",".join(words[:length]).strip() for length in range(len(words), 0, -1)}
+    taken = next((length for length, name in joined.items() if name in known), 1)
+    return [joined[taken], *_names(words[taken:], known)]
+
+
+def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
+    budget = f"ε = {epsilon / len(groups):.3g}"
+    count = "one group" if len(groups) == 1 else f"{len(groups)} groups with {budget} each"
+    members = "; ".join(", ".join(group) for group in groups)
+    return (
+        f"Chose {count}: {members}. With {PEOPLE:,} people the unbiased estimate would have "
+        f"{_points(chosen.variance)} (half a 95 % interval, if all answers are equally frequent). "
+        f"All in one group: {_points(chosen.together)}; every question alone: {_points(chosen.alone)}."
+    )
+
+
+def _points(variance: float | None) -> str:
+    if variance is None:
+        return "not possible"
+    from privtally.documents.estimate import NORMAL_95
+
+    return f"± {100 * NORMAL_95 * sqrt(variance / PEOPLE):.2g} percentage points"
+
+
+# The schema of a file of answers, where none is named: beside it.
+
+
+def find_schema(data: Path, notice: Callable[[str], None]) -> Path:
+    """The schema named as the data is, or schema.toml; says which it is."""
+    from privtally.files import STANDARD, missing, refuse_spreadsheet
+
+    if data != STANDARD and not data.exists() and not has_magic(str(data)):
+        raise DocumentError(missing(data))
+    refuse_spreadsheet(data)
+    candidates = [*_candidates(data)]
+    for path in candidates:
+        if path.is_file():
+            notice(f"The questions are those of {path}.")
+            return path
+    is_csv = data.is_file() and data.suffix.lower() == ".csv"
+    how = f"privtally init --from-csv {quote(str(data))}" if is_csv else "privtally init"
+    raise DocumentError(
+        f"{data} needs a schema, and there is none in {', '.join(map(str, candidates))}; name one with --schema, or "
+        f"write one: {how}"
+    )
+
+
+def _candidates(data: Path) -> list[Path]:
+    from privtally.files import STANDARD
+    from privtally.tables.database import format_of
+
+    beside = Path() if data == STANDARD else data.parent
+    name = data.name
+    while format_of(Path(name)) is not None or name.lower().endswith(".gz"):
+        name = name.rpartition(".")[0]
+    names = ["schema"] if data == STANDARD or name in ("", "..") else [name, "schema"]
+    return [beside / f"{name}{suffix}" for name in dict.fromkeys(names) for suffix in (".toml", ".json")]

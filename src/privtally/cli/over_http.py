@@ -17,29 +17,30 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from privtally.cli.stores import on_store
-from privtally.collector.estimate import Phase, estimate
-from privtally.documents.campaign import phase1_people
+from privtally.cli.service import on_store
+from privtally.collector.estimate import estimate
+from privtally.documents.campaign import History, Learning, Phase, drive
+from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate
-from privtally.documents.plan import load_plan
+from privtally.documents.plan import Plan, load_plan
+from privtally.documents.report import Receipt
 from privtally.errors import SendingError, ServiceError
-from privtally.exact.source import Source
+from privtally.exact.randomness import Source
 from privtally.files import Advance
-from privtally.mechanisms import NAMED
+from privtally.mechanisms.named import NAMED
 from privtally.names import MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
 from privtally.service import operations
-from privtally.service.describing import MANY, ONE
+from privtally.service.api import MOST_REPORTS
+from privtally.service.app import Started
+from privtally.service.openapi import MANY, ONE
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import Problem
-from privtally.service.receiving import MOST_REPORTS, Receipt
-from privtally.service.serving import Started
-from privtally.store.options import Options
+from privtally.store.campaigns import Options
 from privtally.store.session import Store
 
 TITLE = "Sample survey"
-_PHASE1_SHARE = 0.1
 _SECONDS = 60
 
 
@@ -115,35 +116,45 @@ def run_campaign(
     What an administrator does is done on the store, whose token nobody needs to know. The first people are Phase I:
     simulated people come in no order.
     """
-    learns = NAMED[mechanism].learns
-    first = phase1_people(len(records), _PHASE1_SHARE) if learns else len(records)
+    phases = [records]
+    if NAMED[mechanism].learns:
+        first = Learning().phase1_people(len(records))
+        phases = [Records(records.schema, codes) for codes in (records.codes[:first], records.codes[first:])]
     new = NewCampaign(
         title=TITLE,
         schema=records.schema,
         epsilon=epsilon,
         mechanism=mechanism,
-        options=Options(people=len(records) - first if learns else None),
+        options=Options(people=len(phases[1]) if len(phases) > 1 else None),
     )
-    survey = on_store(store, partial(operations.create, new=new), create=True)
+    campaign = on_store(store, partial(operations.create, new=new), create=True)
+
+    def history() -> list[Phase]:
+        async def read(opened: Store) -> list[Phase]:
+            return await operations.history(opened, await operations.find(opened, campaign.id))
+
+        return on_store(store, read)
+
     with service(store) as site:
-        _answer(site, survey.id, records, range(first), source, advance)
-        if learns:
-            on_store(store, partial(operations.advance, campaign=survey.id, digest=survey.id))
-            _answer(site, survey.id, records, range(first, len(records)), source, advance)
 
-    async def phases(opened: Store) -> list[Phase]:
-        return await operations.history(opened, await operations.find(opened, survey.id))
+        def collect(plan: Plan) -> Counts:
+            done = sum(map(len, phases[: plan.phase - 1]))
+            _answer(site, campaign.id, phases[plan.phase - 1], source, lambda sent: advance(done + sent))
+            return history()[-1][1]
 
-    return estimate(on_store(store, phases), method)
+        def follow(_: History) -> Plan:
+            return on_store(store, partial(operations.advance, campaign_id=campaign.id, digest=campaign.id))
+
+        return estimate(drive(campaign.plans[0], collect, follow), method)
 
 
-def _answer(site: Site, campaign: str, records: Records, people: range, source: Source, advance: Advance) -> None:
+def _answer(site: Site, campaign: str, people: Records, source: Source, advance: Advance) -> None:
     """These people answer the open plan, in batches."""
     plan = load_plan(site.get(f"/v1/campaigns/{campaign}/plan"))
-    for start in people[::MOST_REPORTS]:
-        end = min(start + MOST_REPORTS, people.stop)
-        reports = b"".join(respond_many(plan, Records(records.schema, records.codes[start:end]), source).lines())
+    for start in range(0, len(people), MOST_REPORTS):
+        batch = Records(people.schema, people.codes[start : start + MOST_REPORTS])
+        reports = b"".join(respond_many(plan, batch, source).lines())
         receipt = msgspec.json.decode(site.post(f"/v1/campaigns/{campaign}/reports", reports, MANY), type=Receipt)
         if receipt.refused:
             raise SendingError(f"the service refused a report ({receipt.refused[0].reason.replace('_', ' ')})")
-        advance(end)
+        advance(start + len(batch))

@@ -6,21 +6,303 @@ groups the pairs that they answer, and those with several hidden pivots all pair
 rounds the tables are those of the last one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from privtally.collector.consistent import consistent_table
-from privtally.collector.estimate import History, in_order, one_way, refusing_numerical_failure
-from privtally.collector.estimate.attribute import Found
-from privtally.collector.estimate.history import in_rounds
-from privtally.collector.joint import fitted
-from privtally.documents.estimate import csv_of
+from privtally.collector.estimate import one_way, refusing_numerical_failure
+from privtally.collector.inverse import project_to_simplex, readable, terms_of, zero_sum_basis
+from privtally.collector.rounds import in_order, in_rounds
+from privtally.collector.summaries import Found
+from privtally.documents.campaign import History, Phase
+from privtally.documents.estimate import MOST_SHOWN, NORMAL_95, Library, csv_of, frame_of
+from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
-from privtally.exact.arrays import Floats
+from privtally.exact.types import Floats, Integers
+from privtally.mechanisms.channels import Asked
+from privtally.mechanisms.fills import Places
 from privtally.names import Method
+from privtally.schema import label_text
+
+# Two attributes together: debiased tables from the reports that carry both answers, and fits to given marginals.
+
+
+MOST_CELLS = 1 << 26
+"""With more labels times codes in an attribute, its channel is not undone: the matrix has 8 bytes a cell."""
+_TRACE_OF_INDEPENDENCE = 1e-6
+MOST_ROUNDS, CLOSE_ENOUGH = 500, 1e-10
+"""Tables are fitted to margins in so many rounds at most, or until no margin is off by as much."""
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """An unbiased two-way table of two attributes, its variances, and how many reports carried both."""
+
+    frequencies: Floats
+    variances: Floats
+    reports: int
+
+
+def carries(plan: Plan, one: int, two: int) -> bool:
+    """Whether reports to a plan can carry the answers to both attributes."""
+    mechanism = plan.sampler
+    parts = [mechanism.parts[mechanism.places[own][0]] for own in (one, two)]
+    if any(part.decoys for part in parts):
+        return False
+    return parts[0] is not parts[1] or parts[0].pivots > 1
+
+
+def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
+    """The two-way table from all phases that carry it, weighted by their precision; None if none does."""
+    found = [table for phase in history if (table := reported(phase, one, two)) is not None]
+    return weighted([table.undone() for table in found]) if found else None
+
+
+def weighted(tables: Sequence[JointTable]) -> JointTable:
+    """The mean of some tables, weighted by their precision."""
+    precisions = np.array([1 / table.variances.sum() for table in tables])
+    weights = precisions / precisions.sum()
+    return JointTable(
+        sum((w * table.frequencies for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
+        sum((w**2 * table.variances for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
+        sum(table.reports for table in tables),
+    )
+
+
+@dataclass(frozen=True)
+class Reported:
+    """How often each two codes were reported together, and the matrices that undo both channels."""
+
+    counts: Integers
+    back: tuple[Floats, Floats]
+
+    @property
+    def reports(self) -> int:
+        """How many reports carry both answers."""
+        return int(self.counts.sum())
+
+    @property
+    def smooth(self) -> Floats:
+        """The reported frequencies with an imaginary report in every cell, but no more in all than real ones: a cell
+        that nobody happened to report is not known to be empty.
+        """
+        imaginary = min(self.counts.size, self.reports)
+        smoothed: Floats = (self.counts + imaginary / self.counts.size) / (self.reports + imaginary)
+        return smoothed
+
+    def undone(self) -> JointTable:
+        """Both channels undone: unbiased, and possibly negative."""
+        smooth, (first, second) = self.smooth, self.back
+        variances = (first**2 @ smooth @ (second**2).T - (first @ smooth @ second.T) ** 2) / self.reports
+        return JointTable(first @ (self.counts / self.reports) @ second.T, variances, self.reports)
+
+
+def reported(phase: Phase, one: int, two: int) -> Reported | None:
+    """The reported pairs of two attributes; None if a phase carries none, or an attribute has too many labels."""
+    plan, counts = phase
+    if one > two:
+        turned = reported(phase, two, one)
+        return turned and Reported(turned.counts.T, (turned.back[1], turned.back[0]))
+    table = counts.pair_tables.get((one, two))
+    if table is None or not carries(plan, one, two):
+        return None
+    mechanism = plan.sampler
+    channels = [mechanism.parts[part].asked[place] for part, place in (mechanism.places[one], mechanism.places[two])]
+    if any(channel.inputs * channel.outputs > MOST_CELLS for channel in channels):
+        return None
+    table = table[: channels[0].outputs, : channels[1].outputs]
+    return Reported(table, (_undoing(channels[0]), _undoing(channels[1]))) if table.any() else None
+
+
+def _undoing(channel: Asked) -> Floats:
+    """The matrix that takes the frequencies of an attribute's private codes, which sum to 1, to true ones."""
+    # A report adds 1/λ to each frequency whose set its code belongs to; uniform reports come from uniform answers.
+    scale = (channel.inside - channel.meet) * (channel.same - channel.other) / channel.total
+    uniform = np.full(channel.inputs, 1 / channel.inputs)
+    matrix: Floats = channel.members() / scale
+    matrix += (uniform - channel.support(channel.push(uniform)) / scale)[:, None]
+    return matrix
+
+
+def shrunk(noisy: Floats, noise: float, first: Floats, second: Floats) -> Floats:
+    """The dependence in a noisy table shrunk towards the independent table with these marginals.
+
+    `noise` is the sum of the variances of the entries with the means of their rows and columns taken off.
+
+    If the true dependence D, the table less the product of its margins, has entries with the variance τ², and those of
+    the noisy one have the variance σ² more, its best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments
+    τ² + σ² is the noisy one's mean square, and σ² the mean of the variances.
+    """
+    dependence = noisy - np.outer(noisy.sum(axis=1), noisy.sum(axis=0))
+    square = float(np.sum(dependence**2))
+    kept = max(1 - noise / square, 0.0) if square else 0.0
+    found: Floats = np.outer(first, second) + kept * dependence
+    return found
+
+
+def fitted(table: Floats, first: Floats, second: Floats) -> Floats:
+    """The nearest proper table, fitted to the given marginals by iterative proportional fitting.
+
+    A trace of the independent table keeps a zero from blocking the fit.
+    """
+    joint = project_to_simplex(table.ravel()).reshape(table.shape)
+    joint = (1 - _TRACE_OF_INDEPENDENCE) * joint + _TRACE_OF_INDEPENDENCE * np.outer(first, second)
+    return proportional(joint, {(0,): first, (1,): second}, CLOSE_ENOUGH)
+
+
+def proportional(table: Floats, margins: Mapping[Places, Floats], close: float) -> Floats:
+    """Iterative proportional fitting: a table with these margins, by their axes, and no more structure than it had.
+
+    It ends once no margin is off by as much as `close`, or after MOST_ROUNDS rounds.
+    """
+    rests = {axes: tuple(axis for axis in range(table.ndim) if axis not in axes) for axes in margins}
+    for _ in range(MOST_ROUNDS):
+        for axes, wanted in margins.items():
+            found = table.sum(axis=rests[axes])
+            ratio = np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
+            table = table * np.expand_dims(ratio, rests[axes])
+        if all(np.abs(table.sum(axis=rests[axes]) - wanted).max() < close for axes, wanted in margins.items()):
+            break
+    return table
+
+
+def conditional_rows(joint: Floats) -> list[Floats]:
+    """The distribution of the second attribute given each label of the first; its marginal where that never occurs."""
+    marginal = joint.sum(axis=0)
+    return [row / row.sum() if row.sum() > 0 else marginal for row in joint]
+
+
+# Two-way tables that agree with the frequencies of every attribute by itself, and so with each other.
+
+
+MOST_JOINT_CELLS = 1_024
+"""Tables with more cells have no matrix of covariances."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An unbiased two-way table with the covariance of its cells, row after row, and how many reports carried it."""
+
+    frequencies: Floats
+    covariance: Floats
+    reports: int
+
+
+def consistent_table(history: Sequence[Phase], one: int, two: int, alone: Found) -> JointTable | None:
+    """The two-way table of two attributes whose margins are their frequencies alone; None if no report carries it."""
+    margins = (alone.frequencies[one], alone.frequencies[two])
+    if margins[0].size * margins[1].size > MOST_JOINT_CELLS:
+        return _many_cells(history, one, two, alone)
+    found = [table for phase in history if (table := carried(phase, one, two)) is not None]
+    if not found:
+        return None
+    table = combined(found)
+    margin = margin_matrix(*map(len, margins))
+    spread = table.covariance @ margin.T
+    gain = spread @ np.linalg.pinv(margin @ spread, rcond=1e-9, hermitian=True)
+    frequencies = table.frequencies.ravel()
+    frequencies = frequencies + gain @ (np.concatenate(margins) - margin @ frequencies)
+    within = np.maximum((table.covariance - gain @ spread.T).diagonal(), 0)
+    shape = table.frequencies.shape
+    variances = _with_margins(within, gain, alone, one, two).reshape(shape)
+    return JointTable(frequencies.reshape(shape), variances, table.reports)
+
+
+def carried(phase: Phase, one: int, two: int) -> Carried | None:
+    """What the reports of one phase say about two attributes together, if they carry both answers."""
+    found = reported(phase, one, two)
+    if found is None:
+        return _behind_fills(phase, one, two)
+    back = np.kron(*found.back)
+    mean = back @ found.smooth.ravel()
+    covariance = ((back * found.smooth.ravel()) @ back.T - np.outer(mean, mean)) / found.reports
+    return Carried(found.undone().frequencies, covariance, found.reports)
+
+
+def _behind_fills(phase: Phase, one: int, two: int) -> Carried | None:
+    """The same where fills hide the several pivots of the part that both belong to."""
+    plan, counts = phase
+    mechanism = plan.sampler
+    (number, first), (other, second) = mechanism.places[one], mechanism.places[two]
+    part = mechanism.parts[number]
+    subs = counts.parts.get(part.attributes)
+    if number != other or part.pivots == 1 or not part.decoys or subs is None:
+        return None
+    if not readable(part.sizes, part.pivots):
+        return None
+    terms, places = terms_of(part, subs), (first, second)
+    if not terms.identified.all():  # what is not determined would look certain
+        return None
+    return Carried(terms.frequencies(places), terms.between(places, places), terms.reports)
+
+
+def combined(tables: Sequence[Carried]) -> Carried:
+    """The tables of several phases, weighted by the inverse of their covariances."""
+    if len(tables) == 1:
+        return tables[0]
+    cells = tables[0].frequencies.size
+    inside = zero_sum_basis([cells])
+    precisions = [np.linalg.inv(inside.T @ table.covariance @ inside) for table in tables]
+    whole = np.linalg.inv(sum(precisions, np.zeros(())))
+    weighted = (p @ inside.T @ table.frequencies.ravel() for p, table in zip(precisions, tables, strict=True))
+    mean = 1 / cells + inside @ whole @ sum(weighted, np.zeros(()))
+    reports = sum(table.reports for table in tables)
+    return Carried(mean.reshape(tables[0].frequencies.shape), inside @ whole @ inside.T, reports)
+
+
+def margin_matrix(rows: int, columns: int) -> Floats:
+    """The matrix from the cells of a table, row after row, to its two margins laid end to end."""
+    first = np.kron(np.eye(rows), np.ones(columns))
+    second = np.kron(np.ones(rows), np.eye(columns))
+    return np.vstack([first, second])
+
+
+def _with_margins(within: Floats, gain: Floats, alone: Found, one: int, two: int) -> Floats:
+    """The variance of every cell: that within the margins, and that of the margins.
+
+    Where the covariance of the margins is not known, it is the largest that their standard errors allow.
+    """
+    matrices = alone.covariance(one), alone.covariance(two), alone.between(one, two)
+    if any(matrix is None for matrix in matrices):
+        errors = np.sqrt(np.concatenate([alone.variances[one], alone.variances[two]]))
+        bound: Floats = within + (np.abs(gain) @ errors) ** 2
+        return bound
+    own, other, both = (np.asarray(matrix) for matrix in matrices)
+    covariance = np.block([[own, both], [both.T, other]])
+    variances: Floats = within + np.einsum("ci,ij,cj->c", gain, covariance, gain, optimize=True)
+    return variances
+
+
+def _many_cells(history: Sequence[Phase], one: int, two: int, alone: Found) -> JointTable | None:
+    """The same for a table too large for a matrix of covariances, with an upper bound on every variance."""
+    inside = interior_table(history, one, two)
+    if inside is None:
+        return None
+    rows, columns = inside.frequencies.shape
+    margins = alone.frequencies[one][:, None] / columns + alone.frequencies[two] / rows - 1 / rows / columns
+    errors = np.sqrt(alone.variances[one])[:, None] / columns + np.sqrt(alone.variances[two]) / rows
+    return JointTable(inside.frequencies + margins, (np.sqrt(inside.variances) + errors) ** 2, inside.reports)
+
+
+def interior_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
+    """What is left of a two-way table if the same is taken from all cells of a row, and of a column, so that its
+    margins are 0; None if no report carries it.
+    """
+    found = [table for phase in history if (table := reported(phase, one, two)) is not None]
+    if not found:
+        return None
+    inside = (Reported(table.counts, (_centred(table.back[0]), _centred(table.back[1]))) for table in found)
+    return weighted([each.undone() for each in inside])
+
+
+def _centred(back: Floats) -> Floats:
+    centred: Floats = back - back.mean(axis=0)
+    return centred
+
 
 Table = tuple[tuple[float, ...], ...]
 
@@ -50,9 +332,34 @@ class PairEstimate(msgspec.Struct, frozen=True):
         if not (np.isfinite(self.frequencies).all() and np.isfinite(self.standard_errors).all()):
             raise EstimateError("frequencies and standard errors must be finite; collect more reports")
 
+    def __getitem__(self, labels: tuple[Any, Any]) -> float:
+        """How frequent two labels are together: `table["yes", "daily"]`."""
+        one, two = (own.index(label_text(label)) for own, label in zip(self.labels, labels, strict=True))
+        return self.frequencies[one][two]
+
+    def __repr__(self) -> str:
+        first, second = self.attributes
+        lines = [f"{first} and {second} together, from {self.reports:,} private reports"]
+        cells = list(self.cells())
+        for one, two, frequency, error in cells[:MOST_SHOWN]:
+            lines.append(f"  {one}, {two}: {100 * frequency:.1f} % (± {100 * NORMAL_95 * error:.1f})")
+        return "\n".join(lines + [f"  and {len(cells) - MOST_SHOWN:,} more"] * (len(cells) > MOST_SHOWN))
+
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
-        return csv_of([*self.attributes, "frequency", "standard_error"], self.cells())
+        return csv_of(self._columns, self.cells())
+
+    def to_frame(self, library: Library | None = None) -> Any:
+        """The table as a frame: one row for each two labels."""
+        return frame_of(self._columns, list(self.cells()), library)
+
+    def to_pandas(self) -> Any:
+        """The same in pandas."""
+        return self.to_frame("pandas")
+
+    @property
+    def _columns(self) -> list[str]:
+        return [*self.attributes, "frequency", "standard_error"]
 
     def cells(self) -> Iterator[tuple[str, str, float, float]]:
         """Every two labels with their frequency and its standard error."""

@@ -5,18 +5,166 @@ stores values.
 
 Plans come in rounds. The first plan of a round asks as the campaign's first plan did and is learned from nothing; the
 plans after it are learned from all earlier counts.
+
+`Asking` is what people choose about a campaign beside its questions and its budget: how its first plan asks, and with
+what its later plans are learned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
-from privtally.documents.plan import Plan
-from privtally.errors import CampaignError, PrivtallyError
-from privtally.mechanisms import NAMED
+from privtally.documents.counts import Counts
+from privtally.documents.plan import Plan, check_people, check_pivots, design, mechanism_named
+from privtally.errors import CampaignError, LearningError, PlanError, PrivtallyError
+from privtally.exact.randomness import Source
+from privtally.mechanisms.named import NAMED
+from privtally.names import RULES, MechanismName, Rule, without_effect
+from privtally.schema import Schema
+
+USUAL_PHASE1_SHARE = 0.1
+"""The share of people in Phase I where it is not given."""
+
+GroupNames = Sequence[Sequence[str]]
+"""Groups of attributes by their names."""
+
+
+class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """With what the later phases of a campaign are learned; refused where a number or a name cannot be."""
+
+    rule: Rule | None = None
+    """How corr-rr learns; the first of the rules if not given."""
+    people: int | None = None
+    """How many people the next phase will have; the rest of all people if not given, Phase I being its share."""
+    groups: tuple[tuple[str, ...], ...] | Literal["auto"] | None = None
+    """The groups of later phases by the names of their attributes, or chosen; the last plan's if none are given."""
+    pivots: int = 1
+    """How many questions of a group a report of a later phase answers."""
+    phase1_share: float | None = None
+    """The share of all people who are asked in Phase I; a tenth if not given."""
+
+    def __post_init__(self) -> None:
+        if self.rule is not None and self.rule not in RULES:
+            raise LearningError(f"the rule must be one of {', '.join(RULES)}")
+        if self.people is not None:
+            check_people(self.people)
+        check_pivots(self.pivots)
+        if self.groups == "auto" and self.pivots > 1:
+            raise LearningError(
+                "groups are chosen (auto) for one question a report; name the groups, or ask for one pivot"
+            )
+        if not 0 < self.share < 1:
+            raise CampaignError(
+                f"the share of people in the first phase (phase1_share) must be between 0 and 1, got {self.share}"
+            )
+
+    @property
+    def share(self) -> float:
+        """The share of all people who are asked in Phase I."""
+        return USUAL_PHASE1_SHARE if self.phase1_share is None else self.phase1_share
+
+    def check(self, mechanism: MechanismName) -> None:
+        """Refuse what the campaigns of a mechanism do not use."""
+        named = {"rule": self.rule, "phase1_share": self.phase1_share, "later_groups": self.groups}
+        if found := without_effect(mechanism, [name for name, value in named.items() if value is not None]):
+            raise CampaignError(f"{found[0]} has no effect {found[1]}; leave it out")
+        kind = NAMED[mechanism].learned
+        if self.pivots > 1 and kind is None:
+            raise CampaignError(f"pivots of later phases have no effect with {mechanism}, which has one phase")
+        if self.pivots > 1 and kind is not None and kind.one_pivot:
+            raise PlanError(
+                f"{mechanism} answers one question a report (pivots = 1); use rs-rfd or cond-rr for several"
+            )
+
+    def phase1_people(self, people: int) -> int:
+        """How many of the people are asked in Phase I; refused unless both phases get somebody."""
+        first = round(self.share * people)
+        if not 0 < first < people:
+            raise CampaignError(
+                f"{people:,} people are too few for two phases with a share of {self.share:g} in the first; "
+                "each phase needs at least one person"
+            )
+        return first
+
+
+USUAL_LEARNING = Learning()
+"""What is usual, where nobody says with what to learn."""
+
+
+class AskingOptions(TypedDict, total=False):
+    """The keywords of `Asking.of`, for functions that pass them on."""
+
+    groups: GroupNames | None
+    pivots: int
+    decoys: int | None
+    rule: Rule | None
+    later_groups: GroupNames | Literal["auto"] | None
+    phase1_share: float | None
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """How a campaign asks: its mechanism, the groups of attributes, pivots and decoys of its first plan, and with what
+    its later plans are learned. What the mechanism does not use is refused.
+    """
+
+    mechanism: MechanismName
+    groups: tuple[tuple[str, ...], ...] | None = None
+    pivots: int = 1
+    decoys: int | None = None
+    """How many attributes a report shows beside its pivots; as many as is usual if not given."""
+    learning: Learning = USUAL_LEARNING
+
+    def __post_init__(self) -> None:
+        self.learning.check(self.mechanism)
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: str,
+        *,
+        groups: GroupNames | None = None,
+        pivots: int = 1,
+        decoys: int | None = None,
+        rule: Rule | None = None,
+        later_groups: GroupNames | Literal["auto"] | None = None,
+        phase1_share: float | None = None,
+    ) -> "Asking":
+        """How a campaign asks, from what people say: the mechanism's name as they write it, and pivots, which are those
+        of later phases where the mechanism learns.
+        """
+        named = mechanism_named(mechanism)
+        learns = NAMED[named].learns
+        check_pivots(pivots)
+        later = later_groups if later_groups is None or later_groups == "auto" else tuple(map(tuple, later_groups))
+        learning = Learning(rule=rule, groups=later, pivots=pivots if learns else 1, phase1_share=phase1_share)
+        return cls(
+            named, None if groups is None else tuple(map(tuple, groups)), 1 if learns else pivots, decoys, learning
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `design`."""
+        return {"mechanism": self.mechanism, "groups": self.groups, "pivots": self.pivots, "decoys": self.decoys}
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The arguments of `of` that say the same, and of `run`."""
+        learning = self.learning
+        return {
+            **self.options,
+            "pivots": max(self.pivots, learning.pivots),
+            "rule": learning.rule,
+            "later_groups": learning.groups,
+            "phase1_share": learning.phase1_share,
+        }
+
+    def first_plan(self, schema: Schema, epsilon: float, *, answers: int = 1, source: Source | None = None) -> Plan:
+        """The first plan of a new campaign that asks so."""
+        return design(schema, epsilon, answers=answers, source=source, **self.options)
 
 
 class State(Enum):
@@ -137,16 +285,26 @@ def refresh(plans: Sequence[Plan]) -> Plan:
     )
 
 
-def phase1_people(people: int, share: float) -> int:
-    """How many of the people are asked in Phase I; refused unless both phases get somebody."""
-    if not 0 < share < 1:
-        raise CampaignError(
-            f"the share of people in the first phase (phase1_share) must be between 0 and 1, got {share}"
-        )
-    first = round(share * people)
-    if not 0 < first < people:
-        raise CampaignError(
-            f"{people:,} people are too few for two phases with a share of {share:g} in the first; "
-            "each phase needs at least one person"
-        )
-    return first
+Phase = tuple[Plan, Counts]
+"""A plan and the counts of the reports to it."""
+History = Sequence[Phase]
+"""Every phase of a campaign so far."""
+
+
+def drive(
+    first: Plan, collect: Callable[[Plan], Counts], follow: Callable[[History], Plan], *, rounds: int = 1
+) -> list[Phase]:
+    """Every phase of a campaign, from its first plan to its last: the history that `estimate` takes.
+
+    `collect` gives the counts of the reports to a plan, whoever is asked and however: people in a table, simulated
+    ones, a service's. `follow` gives the plan that is learned from the history so far, once in a round and where the
+    mechanism learns. Every round but the first asks anew as the first plan did.
+    """
+    history: list[Phase] = []
+    for _ in range(rounds):
+        plan = refresh([own for own, _ in history]) if history else first
+        history.append((plan, collect(plan)))
+        if NAMED[plan.mechanism].learns:
+            plan = follow(history)
+            history.append((plan, collect(plan)))
+    return history

@@ -10,7 +10,7 @@ reports only and not on the order in which they were added.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
@@ -20,20 +20,105 @@ import msgspec
 import numpy as np
 
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import SUB_REPORT_LIMIT, Pair, SubReports, add_up, kept_pairs, merge, pair_tables
 from privtally.errors import CountsError
-from privtally.exact import wire
-from privtally.exact.arrays import Integers
-from privtally.mechanisms import Part
+from privtally.exact import canonical
+from privtally.exact.types import Codes, Integers
+from privtally.mechanisms.mechanism import Part
+from privtally.names import SetAside
+
+# Distinct sub-reports with their numbers, and the pairwise tables that take their place where there are too many.
+
+
+SUB_REPORT_LIMIT = 1 << 18
+"""How many distinct sub-reports of a part are kept at most."""
+MAX_PAIR_CELLS = 4_000_000
+"""Pairwise tables with more cells than this in all are not kept."""
+
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
+class SubReports:
+    """Distinct sub-reports of one part in lexicographic order (sub-report, attribute), and how often each was seen."""
+
+    codes: Integers
+    times: Integers
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+def pair_cells(outputs: Sequence[int]) -> int:
+    """How many cells the pairwise tables of a schema have."""
+    return (sum(outputs) ** 2 - sum(size**2 for size in outputs)) // 2
+
+
+def kept_pairs(outputs: Sequence[int], parts: Mapping[tuple[int, ...], SubReports | None]) -> list[Pair]:
+    """The pairs of attributes whose tables are kept: those that no distinct sub-reports cover."""
+    if pair_cells(outputs) > MAX_PAIR_CELLS:
+        return []
+    covered = {pair for part, subs in parts.items() if subs is not None for pair in combinations(sorted(part), 2)}
+    return [pair for pair in combinations(range(len(outputs)), 2) if pair not in covered]
+
+
+def pair_tables(part: Sequence[int], outputs: Sequence[int], subs: SubReports) -> dict[Pair, Integers]:
+    """The pairwise tables of the sub-reports of a part with these attributes, where the schema allows tables."""
+    tables: dict[Pair, Integers] = {}
+    if pair_cells(outputs) > MAX_PAIR_CELLS:
+        return tables
+    for one, two in combinations(sorted(part), 2):
+        shape = outputs[one], outputs[two]
+        cells = subs.codes[:, part.index(one)] * shape[1] + subs.codes[:, part.index(two)]
+        tables[one, two] = add_up(cells, subs.times, prod(shape)).reshape(shape)
+    return tables
+
+
+def add_up(codes: Integers, times: Integers, size: int) -> Integers:
+    """How often each code was seen; sums of integers below 2^53 are exact as floats."""
+    return np.bincount(codes, times, size).astype(np.int64)
+
+
+def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -> SubReports:
+    """Distinct rows in lexicographic order, with the sums of their times."""
+    keys, cells = np.zeros(len(codes), dtype=np.int64), 1
+    for column, size in zip(codes.T, outputs, strict=True):
+        if cells * size >= 2**63:  # number the combinations that occur; they keep their order
+            keys = np.unique(keys, return_inverse=True)[1]
+            cells = len(keys)
+        keys *= size
+        keys += column.astype(np.int64, copy=False)
+        cells *= size
+    if prod(outputs) <= SUB_REPORT_LIMIT:
+        totals = add_up(keys, times, cells)
+        (seen,) = np.nonzero(totals)
+        return SubReports(np.stack(np.unravel_index(seen, outputs), axis=1), totals[seen])
+    values, index = np.unique(keys, return_inverse=True)
+    example = np.empty(len(values), dtype=np.int64)
+    example[index] = np.arange(len(keys))
+    return SubReports(codes[example].astype(np.int64, copy=False), add_up(index, times, len(values)))
+
+
+def merge(outputs: Sequence[int], one: SubReports | None, two: SubReports | None, limit: int) -> SubReports | None:
+    """The sums of both, or None where either is missing or more than `limit` sub-reports are distinct."""
+    if one is None or two is None:
+        return None
+    both = one if not len(two) else two
+    if len(one) and len(two):
+        both = distinct(outputs, np.concatenate([one.codes, two.codes]), np.concatenate([one.times, two.times]))
+    return both if len(both) <= limit else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Counts:
-    """The counts of the reports to one plan. `count` and `tally` build them, `+` adds them.
+    """The counts of the reports to one plan. `tally` builds them, `+` adds them.
 
     Where a part is silent about attributes that are not asked, the code after an attribute's last one counts "not
     asked". `parts` are the attributes of each part of several attributes, with its distinct sub-reports, or None
     where there are more than `limit` of them.
+
+    Counts that `tally` has just made know what was not counted, which is no part of their document: `repeated` reports
+    were equal to a counted one with the same id; others were `set_aside`, by reason. All reports with an id that came
+    with different codes are, since no honest participant sends those.
     """
 
     plan: str
@@ -42,6 +127,8 @@ class Counts:
     parts: Mapping[tuple[int, ...], SubReports | None]
     pairs: Mapping[Pair, Integers]
     limit: int = SUB_REPORT_LIMIT
+    repeated: int = 0
+    set_aside: Mapping[SetAside, int] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -74,7 +161,20 @@ class Counts:
             for part, mine in self.parts.items()
         }
         pairs = {pair: self.pair_tables[pair] + other.pair_tables[pair] for pair in kept_pairs(self.outputs, parts)}
-        return Counts(self.plan, self.reports + other.reports, attributes, parts, pairs, limit)
+        added = Counts(self.plan, self.reports + other.reports, attributes, parts, pairs, limit)
+        reasons = dict.fromkeys((*self.set_aside, *other.set_aside))
+        aside = {reason: self.set_aside.get(reason, 0) + other.set_aside.get(reason, 0) for reason in reasons}
+        return added.leaving_out(self.repeated + other.repeated, aside)
+
+    def leaving_out(self, repeated: int, set_aside: Mapping[SetAside, int]) -> "Counts":
+        """The same counts, knowing how many reports were repeated or set aside."""
+        return replace(self, repeated=repeated, set_aside=set_aside)
+
+    def __repr__(self) -> str:
+        left = [("repeated", self.repeated), *self.set_aside.items()]
+        others = ", ".join(f"{many:,} {reason.replace('_', ' ')}" for reason, many in left if many)
+        beside = f"; not counted: {others}" if others else ""
+        return f"Counts of {self.reports:,} reports to plan {self.plan[:12]}… ({self.detail}{beside})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Counts) and self.body() == other.body()
@@ -122,11 +222,11 @@ class Counts:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON."""
-        return wire.digest(self.body())
+        return canonical.digest(self.body())
 
     def dump(self) -> bytes:
         """The counts as a document."""
-        return wire.canonical(self.body()) + b"\n"
+        return canonical.canonical(self.body()) + b"\n"
 
 
 def check_counts(plan: Plan, counts: Counts) -> None:
@@ -160,7 +260,7 @@ def _shows_as_planned(part: Part, counts: Counts) -> bool:
     return (answered, together) == (part.shown * counts.reports, pairs * counts.reports)
 
 
-_Count = Annotated[int, msgspec.Meta(ge=0, le=wire.MAX_INTEGER)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=canonical.MAX_INTEGER)]
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
@@ -184,8 +284,8 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True, tag_field="format", 
 
 def load_counts(data: bytes | str, plan: Plan | None = None) -> Counts:
     """Counts from their document, refused if they contradict themselves or, where one is given, the plan."""
-    document = wire.decode(data, _Document, CountsError, "the counts document")
-    wire.check_digest(document.plan, "the plan of counts", CountsError)
+    document = canonical.decode(data, _Document, CountsError, "the counts document")
+    canonical.check_digest(document.plan, "the plan of counts", CountsError)
     attributes = tuple(_integers(row, (len(row),)) for row in document.attributes)
     outputs = tuple(map(len, attributes))
     owners = [own for part in document.parts for own in part.attributes]
@@ -218,7 +318,7 @@ def _integers(rows: Any, shape: tuple[int, ...]) -> Integers:
     except ValueError:  # rows of different lengths
         table = np.array(0)
     _require(table.shape == shape or not (rows or prod(shape)), "a table has the wrong shape")
-    _require(table.sum(dtype=float) <= wire.MAX_INTEGER, "a number is out of range")
+    _require(table.sum(dtype=float) <= canonical.MAX_INTEGER, "a number is out of range")
     return table.reshape(shape)
 
 

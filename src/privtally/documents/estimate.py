@@ -3,21 +3,31 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from math import inf, isfinite, sqrt
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
 
-from privtally.errors import EstimateError
-from privtally.exact import wire
-from privtally.exact.arrays import Floats
+from privtally.errors import DocumentError, EstimateError, listed, meant
+from privtally.exact import canonical
+from privtally.exact.types import Floats
 from privtally.names import MechanismName, Method
+from privtally.schema import label_text
 
 NORMAL_95 = 1.959963984540054
 """The normal distribution has 95 % within this many standard deviations."""
+
+MOST_SHOWN = 20
+"""So many labels of an attribute are shown where an estimate prints itself."""
+
+Library = Literal["pandas", "polars", "pyarrow"]
+LIBRARIES: tuple[Library, ...] = get_args(Library)
+"""The libraries of whose frames an estimate can be."""
 
 _FORMULA = re.compile(r"(?![+-]?[0-9]+([.][0-9]+)?\Z)'*[=+\-@\t\r]")
 """How a text begins that a spreadsheet would compute, and how such a text begins once it is marked; no number does."""
@@ -36,7 +46,7 @@ class Frequencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if not len(self.labels) == len(self.frequencies) == len(self.standard_errors):
             raise EstimateError("labels, frequencies and standard errors must have the same length")
-        if len(self.labels) < 2 or not all(map(wire.is_printable, self.labels)):
+        if len(self.labels) < 2 or not all(map(canonical.is_printable, self.labels)):
             raise EstimateError("an attribute needs at least two labels of printable text")
         if not all(map(isfinite, (*self.frequencies, *self.standard_errors))):
             raise EstimateError("frequencies and standard errors must be finite; collect more reports")
@@ -56,6 +66,60 @@ class Frequencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.low is msgspec.UNSET or self.high is msgspec.UNSET:
             return tuple(NORMAL_95 * error for error in self.standard_errors)
         return tuple((end - start) / 2 for start, end in zip(self.low, self.high, strict=True))
+
+
+@dataclass(frozen=True, repr=False)
+class Shares(Mapping[str, float]):
+    """The estimated share of every label of one attribute: `shares["yes"]`; a number or a truth value is its text."""
+
+    attribute: str
+    found: Frequencies
+
+    def __getitem__(self, label: Any) -> float:
+        share = self._by_label(self.found.frequencies).get(label_text(label))
+        if share is None:
+            raise KeyError(f"question {self.attribute!r} has no answer {label!r}; it has {listed(self.found.labels)}")
+        return share
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found.labels)
+
+    def __len__(self) -> int:
+        return len(self.found.labels)
+
+    @property
+    def low(self) -> dict[str, float] | None:
+        """Where the 95 % interval of each share begins; None where a bias comes on top of its standard error."""
+        return None if self.found.low is msgspec.UNSET else self._by_label(self.found.low)
+
+    @property
+    def high(self) -> dict[str, float] | None:
+        """Where it ends."""
+        return None if self.found.high is msgspec.UNSET else self._by_label(self.found.high)
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """The standard error of each share."""
+        return self._by_label(self.found.standard_errors)
+
+    def _by_label(self, values: Sequence[float]) -> dict[str, float]:
+        return dict(zip(self.found.labels, values, strict=True))
+
+    def __repr__(self) -> str:
+        return "\n".join([self.attribute, *_lines(self.found)])
+
+
+def _lines(found: Frequencies) -> Iterator[str]:
+    """A line for each of the most frequent labels: its share, and its interval or standard error."""
+    shown = sorted(sorted(range(len(found.labels)), key=lambda code: -found.frequencies[code])[:MOST_SHOWN])
+    width = max(len(found.labels[code]) for code in shown)
+    for code in shown:
+        reach = f"± {100 * found.standard_errors[code]:.1f} s.e., without the bias"
+        if found.low is not msgspec.UNSET and found.high is not msgspec.UNSET:
+            reach = f"95 %: {100 * found.low[code]:.1f} – {100 * found.high[code]:.1f}"
+        yield f"  {found.labels[code]:<{width}}  {100 * found.frequencies[code]:5.1f} %  ({reach})"
+    if len(shown) < len(found.labels):
+        yield f"  and {len(found.labels) - len(shown):,} rarer answers"
 
 
 class Located(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,8 +212,8 @@ class PhaseUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.phase < 1 or self.reports < 1:
             raise EstimateError("a phase and its number of reports must be at least 1")
-        wire.check_digest(self.plan, "the plan of a phase", EstimateError)
-        wire.check_digest(self.counts, "the counts of a phase", EstimateError)
+        canonical.check_digest(self.plan, "the plan of a phase", EstimateError)
+        canonical.check_digest(self.counts, "the counts of a phase", EstimateError)
 
 
 class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,8 +225,8 @@ class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     software: str
 
     def __post_init__(self) -> None:
-        wire.check_digest(self.campaign, "the campaign", EstimateError)
-        if not self.phases or not wire.is_printable(self.software):
+        canonical.check_digest(self.campaign, "the campaign", EstimateError)
+        if not self.phases or not canonical.is_printable(self.software):
             raise EstimateError("an estimate must name its phases, and its software in printable text")
 
 
@@ -185,7 +249,7 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     """Every round's frequencies, the last round's being those of the estimate."""
 
     def __post_init__(self) -> None:
-        if not self.attributes or not all(map(wire.is_printable, [*self.attributes, *self.notes])):
+        if not self.attributes or not all(map(canonical.is_printable, [*self.attributes, *self.notes])):
             raise EstimateError("an estimate needs attributes, and names and notes of printable text")
         if self.changes is not msgspec.UNSET and not set(self.changes) <= set(self.attributes):
             raise EstimateError("changes must be of the estimate's attributes")
@@ -199,6 +263,22 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         labels = {name: own.labels for name, own in self.attributes.items()}
         if any({name: found.labels for name, found in own.attributes.items()} != labels for own in rounds):
             raise EstimateError("every round must have the attributes and labels of the estimate")
+
+    def __getitem__(self, name: str) -> Shares:
+        """The share of every label of an attribute."""
+        if name not in self.attributes:
+            listed = f"the questions are {', '.join(self.attributes)}"
+            raise KeyError(f"there is no question {name!r}; {meant(str(name), list(self.attributes), listed)}")
+        return Shares(name, self.attributes[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.attributes)
+
+    def __repr__(self) -> str:
+        shown = [f"{self[name]!r}" for name in list(self.attributes)[:MOST_SHOWN]]
+        rest = len(self.attributes) - len(shown)
+        more = [f"and {rest:,} more questions"] if rest else []
+        return "\n".join([headline(self.provenance, self.method), *shown, *more, *self.notes])
 
     @property
     def has_intervals(self) -> bool:
@@ -238,6 +318,60 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
         """The estimate's table as CSV."""
         return csv_of(*self.table())
 
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """The share of every label, by attribute and label."""
+        return {name: dict(self[name]) for name in self.attributes}
+
+    def to_frame(self, library: Library | None = None) -> Any:
+        """The estimate's table as a frame: a row for each label, with attribute, label, frequency, standard_error,
+        low_95, high_95 and among; of pandas, Polars or PyArrow, whichever is there, unless one is named.
+        """
+        return frame_of(*self.table(), library)
+
+    def to_pandas(self) -> Any:
+        """The same in pandas."""
+        return self.to_frame("pandas")
+
+    def to_polars(self) -> Any:
+        """The same in Polars."""
+        return self.to_frame("polars")
+
+    def to_arrow(self) -> Any:
+        """The same in PyArrow."""
+        return self.to_frame("pyarrow")
+
+
+def headline(provenance: Provenance, method: Method) -> str:
+    """What an estimate is and where it came from, in one line."""
+    reports = sum(phase.reports for phase in provenance.phases)
+    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {method}"
+    return f"Totals estimated from {reports:,} private reports ({how})"
+
+
+def installed_library() -> Library:
+    """The first library of frames that is installed; the first of all if none is."""
+    found: list[Library] = [own for own in LIBRARIES if find_spec(own) is not None]
+    return found[0] if found else LIBRARIES[0]
+
+
+def frame_of(names: Sequence[str], rows: Sequence[Sequence[Any]], library: Library | None = None) -> Any:
+    """A table as a frame; what is missing is null. Refused if the library is not installed."""
+    import narwhals as nw
+
+    chosen = library or installed_library()
+    if find_spec(chosen) is None:
+        raise DocumentError(f"a frame of {chosen} needs that library; install it with: pip install {chosen}")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    kinds = {name: _kind([value for value in column if value is not None]) for name, column in columns.items()}
+    return nw.from_dict(columns, kinds, backend=chosen).to_native()
+
+
+def _kind(values: Sequence[Any]) -> Any:
+    import narwhals as nw
+
+    kinds = set(map(type, values))
+    return nw.String if kinds == {str} else nw.Int64 if kinds == {int} else nw.Float64
+
 
 def _rows(found: Frequencies) -> Iterator[tuple[Any, ...]]:
     nothing = (None,) * len(found.labels)
@@ -256,4 +390,4 @@ def csv_of(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
 
 def load_estimate(data: bytes | str) -> Estimate:
     """An estimate from its document."""
-    return wire.decode(data, Estimate, EstimateError, "the estimate")
+    return canonical.decode(data, Estimate, EstimateError, "the estimate")

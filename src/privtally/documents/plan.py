@@ -12,15 +12,94 @@ from functools import cached_property
 
 import msgspec
 
-from privtally.documents.groups import group_places, several
-from privtally.documents.learned import Learned, check_pivots
-from privtally.errors import PlanError
-from privtally.exact import wire
-from privtally.exact.source import Source, SystemSource
-from privtally.mechanisms import NAMED, Mechanism, PartPlan, build
-from privtally.mechanisms.named import Groups
-from privtally.names import MECHANISMS, MechanismName
+from privtally.errors import PlanError, meant
+from privtally.exact import canonical
+from privtally.exact.randomness import Source, SystemSource
+from privtally.exact.rational import rounded_up
+from privtally.mechanisms.mechanism import Mechanism
+from privtally.mechanisms.named import NAMED, Groups, PartPlan, build
+from privtally.names import MECHANISMS, MechanismName, Rule, plain_name
 from privtally.schema import Schema
+
+# Where a later phase's parameters came from.
+
+
+MOST_PIVOTS = 3
+"""The largest number of questions that a report may answer in a group."""
+
+
+class LearnedFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Counts that a plan was learned from."""
+
+    plan: str
+    counts: str
+    reports: int
+
+    def __post_init__(self) -> None:
+        canonical.check_digest(self.plan, "the plan that was learned from", PlanError)
+        canonical.check_digest(self.counts, "the counts that were learned from", PlanError)
+        check_people(self.reports)
+
+
+class Learned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a later phase's parameters came from: the counts of earlier phases, and how they were used."""
+
+    history: tuple[LearnedFrom, ...]
+    rule: Rule | None = None
+    people: int | None = None
+    """How many people the phase was planned for, where that matters."""
+    pivots: int | msgspec.UnsetType = msgspec.UNSET
+    """How many pivots were wanted in every group, if several; a part has fewer where that is all that was supported."""
+
+    def __post_init__(self) -> None:
+        if not self.history:
+            raise PlanError("a plan that was learned must name the counts that it was learned from")
+        if self.people is not None:
+            check_people(self.people)
+        if self.pivots is not msgspec.UNSET:
+            check_pivots(self.pivots)
+
+    @property
+    def reports(self) -> int:
+        """How many reports the parameters rest on."""
+        return sum(source.reports for source in self.history)
+
+
+def check_people(people: int) -> None:
+    """Refuse a number of people that no document can hold."""
+    if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= canonical.MAX_INTEGER:
+        raise PlanError(
+            f"a number of people must be a whole number between 1 and {canonical.MAX_INTEGER:,}, got {people}"
+        )
+
+
+def check_pivots(pivots: int) -> None:
+    """Refuse a number of pivots that no group can have."""
+    if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
+        raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
+
+
+# Groups of attributes, as people name them and as a plan states them.
+
+
+def several(groups: Groups) -> Groups | None:
+    """Groups as a plan states them: not at all if there is one."""
+    return None if len(groups) == 1 else groups
+
+
+def group_places(schema: Schema, groups: Sequence[Sequence[str]]) -> Groups:
+    """Groups of attributes by their places; refused unless they name every attribute once."""
+    names, known = [name for group in groups for name in group], schema.names
+    if not all(groups):
+        raise PlanError("a group must name at least one question")
+    if unknown := [name for name in names if name not in known]:
+        raise PlanError(f"there is no question '{unknown[0]}' to put into a group; the names are those of the schema")
+    if twice := [name for name in known if names.count(name) > 1]:
+        raise PlanError(f"question '{twice[0]}' is named twice in the groups; each belongs to one")
+    if missing := [name for name in known if name not in names]:
+        raise PlanError(f"question '{missing[0]}' is in no group; each belongs to one")
+    return tuple(tuple(map(known.index, group)) for group in groups)
+
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 32.0
 MOST_ANSWERS = 1_000
@@ -75,7 +154,7 @@ class Plan(
         elif self.campaign is None or self.nonce is not None:
             raise PlanError("a later plan must name its 'campaign', and no 'nonce'")
         else:
-            wire.check_digest(self.campaign, "a plan's campaign", PlanError)
+            canonical.check_digest(self.campaign, "a plan's campaign", PlanError)
             self._check_round()
         if self.groups is not None:
             self._check_groups(self.groups)
@@ -111,7 +190,7 @@ class Plan(
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the plan's canonical JSON: its name everywhere else."""
-        return wire.digest(msgspec.to_builtins(self))
+        return canonical.digest(msgspec.to_builtins(self))
 
     @property
     def campaign_id(self) -> str:
@@ -134,7 +213,23 @@ class Plan(
 
     @cached_property
     def _document(self) -> bytes:
-        return wire.canonical({**msgspec.to_builtins(self), "digest": self.digest}) + b"\n"
+        return canonical.canonical({**msgspec.to_builtins(self), "digest": self.digest}) + b"\n"
+
+    def __repr__(self) -> str:
+        shown = sum(part.pivots + part.decoys for part in self.parts)
+        many = len(self.schema.attributes)
+        asked = f"a report shows {shown} of {many} answers" if shown < many else f"a report shows all {many} answers"
+        decoys = sum(part.decoys for part in self.parts)
+        which = f", {decoys} of them made up" if decoys else ""
+        times = f"{rounded_up(math.exp(self.epsilon)):,f}"
+        often = "" if self.answers == 1 else f"; one person may answer {self.answers} plans of the campaign"
+        questions = repr(self.schema).partition("\n")[2]
+        return (
+            f"Plan {self.digest[:12]}…, phase {self.phase} of {self.mechanism}\n"
+            f"Promises ε = {self.epsilon:g}: a report makes nobody more than {times} times surer of something about "
+            f"the person who sent it{often}.\n"
+            f"Asks {many:,} questions; {asked}{which}:\n{questions}"
+        )
 
     def next(self, parts: tuple[PartPlan, ...], learned: Learned, groups: Groups | None = None) -> "Plan":
         """The plan of the phase after this one, in the same groups if none are given."""
@@ -151,9 +246,9 @@ class Plan(
 
 def load_plan(data: bytes | str) -> Plan:
     """A plan from its document; refused if anything in it differs from what its digest says."""
-    document = wire.decode_object(data, PlanError, "the plan")
+    document = canonical.decode_object(data, PlanError, "the plan")
     claimed = document.pop("digest", None)
-    plan = wire.convert(document, Plan, PlanError, "the plan")
+    plan = canonical.convert(document, Plan, PlanError, "the plan")
     if plan.digest != claimed:
         raise PlanError("the plan was edited: its content does not match its digest; get the original again")
     return plan
@@ -178,7 +273,7 @@ def design(
     other mechanism, unless given. The random bits that tell it from every other campaign come from `source`, the
     operating system's if not given.
     """
-    check_mechanism(mechanism)
+    mechanism = mechanism_named(mechanism)
     if type(answers) is not int:
         raise PlanError(f"the number of answers must be an integer, got {type(answers).__name__}")
     check_epsilon(epsilon)
@@ -209,10 +304,14 @@ def _showing(mechanism: MechanismName, decoys: int) -> MechanismName:
     return mechanism if NAMED[mechanism].learns else "rs-fd" if decoys else "smp"
 
 
-def check_mechanism(mechanism: str) -> None:
-    """Refuse a name that no mechanism has."""
-    if mechanism not in MECHANISMS:
-        raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}")
+def mechanism_named(name: str) -> MechanismName:
+    """The mechanism that a name means, as people write it (RS+FD, corr_rr); refused if none does."""
+    plain = plain_name(name) if isinstance(name, str) else ""
+    found = [mechanism for mechanism in MECHANISMS if mechanism == plain]
+    if not found:
+        perhaps = meant(plain, MECHANISMS, "name one of them")
+        raise PlanError(f"the mechanism must be one of {', '.join(MECHANISMS)}; {perhaps}")
+    return found[0]
 
 
 def check_epsilon(epsilon: float) -> None:

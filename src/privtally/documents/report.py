@@ -1,4 +1,4 @@
-"""Report: what leaves a participant, and its wire form.
+"""Report: what leaves a participant, its wire form, the one check of it against its plan, and the collector's receipt.
 
 On the wire a report is one line of JSON:
 
@@ -10,6 +10,7 @@ On the wire a report is one line of JSON:
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 
 from privtally.documents.plan import Plan
 from privtally.errors import ReportError
-from privtally.exact import wire
-from privtally.exact.arrays import Codes
+from privtally.exact import canonical
+from privtally.exact.types import Codes
 
 ID_BYTES = 16
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -32,7 +33,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     codes: tuple[int | None, ...]
 
     def __post_init__(self) -> None:
-        wire.check_digest(self.plan, "a report's plan", ReportError)
+        canonical.check_digest(self.plan, "a report's plan", ReportError)
         if not _ID.fullmatch(self.id):
             raise ReportError("a report's id must be 32 lower-case hexadecimal digits")
 
@@ -45,7 +46,7 @@ def load_report(data: bytes | str) -> Report:
     """A report from one line of JSON."""
     if not isinstance(data, bytes | str):
         raise ReportError("a report must be given as its line of JSON, a text or bytes")
-    report = wire.decode_line(data, Report, ReportError, "the report")
+    report = canonical.decode_line(data, Report, ReportError, "the report")
     # None of the four fields can hold a colon, so that a fifth one stands behind a repeated key.
     if (data.count(":") if isinstance(data, str) else data.count(b":")) != 4:
         raise ReportError("the report is refused: a key stands twice in it")
@@ -85,6 +86,29 @@ def _texts(codes: list[int], silence: int | None) -> Iterable[str]:
     return map(str, codes) if silence is None else ("null" if code == silence else str(code) for code in codes)
 
 
+@dataclass(frozen=True)
+class AllowedReports:
+    """The reports that a plan allows, as data: whoever must state the rule in another language reads it here."""
+
+    labels: tuple[int, ...]
+    """How many codes each attribute has; a code is an integer from 0 to below this number."""
+    nullable: tuple[bool, ...]
+    """Whether each attribute may be null, which is "not asked"; it counts as the code after the last one."""
+    shown: tuple[tuple[tuple[int, ...], int], ...]
+    """The attributes of each part that leaves some out, and how many of them every report shows."""
+
+
+def allowed_reports(plan: Plan) -> AllowedReports:
+    """What a report to a plan may hold."""
+    mechanism = plan.sampler
+    outputs = zip(mechanism.outputs, mechanism.silences, strict=True)
+    return AllowedReports(
+        labels=tuple(output if silence is None else silence for output, silence in outputs),
+        nullable=tuple(silence is not None for silence in mechanism.silences),
+        shown=tuple((part.attributes, part.shown) for part in mechanism.parts if part.silent),
+    )
+
+
 def check_report(plan: Plan, report: Report) -> list[int]:
     """The codes of a report that answers this plan, "not asked" as the code after the last one; else refused."""
     if report.plan != plan.digest:
@@ -92,19 +116,42 @@ def check_report(plan: Plan, report: Report) -> list[int]:
             f"the report answers plan {report.plan[:12]}…, not {plan.digest[:12]}… (phase {plan.phase}); "
             "tally it with its own plan"
         )
-    mechanism = plan.sampler
-    if len(report.codes) != mechanism.width:
-        raise ReportError(f"the report has {len(report.codes)} codes, the plan {mechanism.width} attributes")
+    allowed = allowed_reports(plan)
+    if len(report.codes) != len(allowed.labels):
+        raise ReportError(f"the report has {len(report.codes)} codes, the plan {len(allowed.labels)} attributes")
     codes = []
-    places = zip(plan.schema.names, report.codes, mechanism.outputs, mechanism.silences, strict=True)
-    for name, stated, output, silence in places:
-        code = silence if stated is None else stated
-        if code is None:
+    for name, code, labels, nullable in zip(
+        plan.schema.names, report.codes, allowed.labels, allowed.nullable, strict=True
+    ):
+        if code is None and not nullable:
             raise ReportError(f"attribute '{name}' is null, but the plan answers it in every report")
-        if not 0 <= code < output or stated == silence:
+        if code is not None and not 0 <= code < labels:
             raise ReportError(f"attribute '{name}' has a code that the plan does not have")
-        codes.append(code)
-    impossible = mechanism.check(codes)
-    if impossible is not None:
-        raise ReportError(f"the report cannot come from its plan: {impossible}")
+        codes.append(labels if code is None else code)
+    for attributes, number in allowed.shown:
+        shown = sum(report.codes[attribute] is not None for attribute in attributes)
+        if shown != number:
+            raise ReportError(
+                f"the report cannot come from its plan: a report must show {number} of {len(attributes)} attributes, "
+                f"this one has {shown}"
+            )
     return codes
+
+
+Refusal = Literal["wrong_plan", "phase_closed", "invalid_report", "id_conflict", "token_spent", "token_missing"]
+"""Why a collector does not store a report."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A report that was not stored: its place in the request, from 0, and why."""
+
+    index: int
+    reason: Refusal
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What became of the reports of a request. Those accepted and repeated are on disk."""
+
+    accepted: int
+    repeated: int
+    refused: list[Refused]

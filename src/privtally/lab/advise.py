@@ -6,20 +6,21 @@ interval that an estimate will have.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from privtally.documents.campaign import Asking
 from privtally.documents.estimate import NORMAL_95
-from privtally.documents.learned import MOST_PIVOTS
-from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
+from privtally.documents.plan import LARGEST_EPSILON, MOST_PIVOTS, SMALLEST_EPSILON, check_epsilon
 from privtally.errors import CampaignError, PlanError
 from privtally.mechanisms.grouping import answer_variance, groups_by_number, hidden_variances
 from privtally.mechanisms.named import Groups
-from privtally.names import HIDE_AMONG, HideAmong, MechanismName
+from privtally.names import HIDE_AMONG, HideAmong
 from privtally.schema import Schema
 
 MOST_PEOPLE = 10**12
@@ -54,30 +55,21 @@ def check_hide_among(among: HideAmong) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Design:
-    """The first plan of a campaign: its mechanism, its groups of attributes by name if there are several, how many
-    questions of a group a report answers, and how many it shows beside them, as many as is usual if None.
-    """
-
-    mechanism: MechanismName
-    groups: tuple[tuple[str, ...], ...] | None = None
-    pivots: int = 1
-    decoys: int | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments of `design`."""
-        return asdict(self)
+def about_hiding(schema: Schema, among: HideAmong, design: Asking) -> str | None:
+    """A sentence where a campaign hides the question among fewer questions than was asked for: there are no more."""
+    many = len(schema.names)
+    if among == "all" or among <= many or design.mechanism == "spl":
+        return None
+    return f"There are {many} questions in all, so that the one used is hidden among {many}, not among {among}."
 
 
-@dataclass(frozen=True)
-class Expected:
+@dataclass(frozen=True, repr=False)
+class Advice:
     """A campaign and what to expect of it: for each question, or pair of questions, how many answers it has and the
     variance of their frequencies from one report.
     """
 
-    design: Design
+    design: Asking
     answers: Sequence[int]
     variances: Sequence[float]
     people: int
@@ -102,7 +94,32 @@ class Expected:
         return (min(share + reach, 1) - max(share - reach, 0)) / 2
 
     def body(self) -> dict[str, Any]:
-        return {**asdict(self.design), "percentage_points": self.points}
+        return {**self.design.options, "percentage_points": self.points}
+
+    def __repr__(self) -> str:
+        return f"Run {layout(self.design)}: expect ± {self.points:.2g} percentage points with {self.people:,} people"
+
+
+def layout(design: Any) -> str:
+    """What a report answers: the mechanism, and groups, pivots and decoys if there is something to say about them."""
+    options = design.options
+    words: list[str] = [options["mechanism"]]
+    if options["groups"] is not None and len(options["groups"]) > 1:
+        words.append(f"{len(options['groups'])} groups")
+    if options["pivots"] > 1:
+        words.append(f"{options['pivots']} questions a report")
+    if options["decoys"]:
+        words.append("1 decoy" if options["decoys"] == 1 else f"{options['decoys']} decoys")
+    return ", ".join(words)
+
+
+def shape(text: str) -> Schema | None:
+    """The schema that a shape means: "4x3" is four questions of three answers; None if it is none."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})[x×]([1-9][0-9]{0,4})", text)
+    if found is None:
+        return None
+    questions, answers = map(int, found.groups())
+    return Schema({f"question {place}": range(1, answers + 1) for place in range(1, questions + 1)})
 
 
 def recommend(
@@ -112,20 +129,21 @@ def recommend(
     *,
     hide_among: HideAmong = HIDE_AMONG,
     pairs: bool = False,
-) -> Expected:
+) -> Advice:
     """The campaign to run with so many people, and the ± to expect of it.
 
-    `design(schema, epsilon, **recommend(…).design.options)` is its plan.
+    `recommend(…).design.first_plan(schema, epsilon)` is its plan. With fewer questions than `hide_among` it hides the
+    one used among all of them; `about_hiding` says so.
     """
     return best(schema, Question(people, epsilon, hide_among, pairs))
 
 
-def best(schema: Schema, question: Question) -> Expected:
+def best(schema: Schema, question: Question) -> Advice:
     """The campaign with the least variance of those that hide the question as well as was asked for."""
     return min(ways(schema, question), key=lambda way: way.variance)
 
 
-def ways(schema: Schema, question: Question) -> list[Expected]:
+def ways(schema: Schema, question: Question) -> list[Advice]:
     """The best campaign with each number of groups; for two-way tables every one whose reports have both answers."""
     found = list((_pairs if question.pairs else _frequencies)(schema, question))
     if not found:
@@ -163,31 +181,31 @@ def by_budget(schema: Schema, question: Question) -> dict[HideAmong, list[tuple[
     return curves
 
 
-def _frequencies(schema: Schema, question: Question) -> Iterator[Expected]:
+def _frequencies(schema: Schema, question: Question) -> Iterator[Advice]:
     among = len(schema.sizes) if question.hide_among == "all" else question.hide_among
     sizes, epsilon = schema.sizes, Fraction(question.epsilon)
     for _, groups in groups_by_number(sizes, epsilon, among).values():
         variances = hidden_variances(sizes, epsilon, groups, among)
-        yield Expected(_design(schema, groups, among), sizes, variances, question.people)
+        yield Advice(_design(schema, groups, among), sizes, variances, question.people)
 
 
-def _design(schema: Schema, groups: Groups, among: int | None) -> Design:
+def _design(schema: Schema, groups: Groups, among: int | None) -> Asking:
     if len(groups) == len(schema.sizes):
-        return Design("spl")
+        return Asking("spl")
     names = tuple(tuple(schema.names[own] for own in group) for group in groups) if len(groups) > 1 else None
     if among == 1:
-        return Design("smp", names)
-    return Design("rs-fd", names, decoys=None if among is None or among >= max(map(len, groups)) else among - 1)
+        return Asking("smp", names)
+    return Asking("rs-fd", names, decoys=None if among is None or among >= max(map(len, groups)) else among - 1)
 
 
-def _pairs(schema: Schema, question: Question) -> Iterator[Expected]:
+def _pairs(schema: Schema, question: Question) -> Iterator[Advice]:
     """A report that answers both attributes gives an unbiased table: at uniform answers the second moment of a cell is
     the product of those of the two attributes' labels. The answers share the budget.
     """
     sizes, attributes = schema.sizes, len(schema.sizes)
-    designs = {attributes: Design("spl")} if attributes > 1 else {}
+    designs = {attributes: Asking("spl")} if attributes > 1 else {}
     if question.hide_among == 1:
-        designs |= {pivots: Design("smp", pivots=pivots) for pivots in range(2, min(MOST_PIVOTS + 1, attributes))}
+        designs |= {pivots: Asking("smp", pivots=pivots) for pivots in range(2, min(MOST_PIVOTS + 1, attributes))}
     for answered, design in sorted(designs.items()):
         budget = Fraction(question.epsilon) / answered
         with suppress(PlanError):  # a budget that 64-bit weights cannot realise
@@ -197,7 +215,7 @@ def _pairs(schema: Schema, question: Question) -> Iterator[Expected]:
             cells = [sizes[one] * sizes[two] for one, two in places]
             squares = [moments[one] * moments[two] for one, two in places]
             variances = [(square - cell**-2) / both for square, cell in zip(squares, cells, strict=True)]
-            yield Expected(design, cells, variances, question.people)
+            yield Advice(design, cells, variances, question.people)
 
 
 def smallest(enough: Callable[[float], bool], least: float, most: float) -> float | None:

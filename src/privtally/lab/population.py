@@ -4,6 +4,7 @@ A population is a tensor with one axis for each attribute: the probability of ev
 have it (a table). Nothing here grows with the number of people.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,18 +12,21 @@ from typing import Literal
 import numpy as np
 
 from privtally.errors import CampaignError
-from privtally.exact.arrays import Floats, Integers
+from privtally.exact.randomness import Source, Stream
+from privtally.exact.types import Codes, Floats, Integers
 from privtally.schema import Records, Schema
+
+# Repeatable randomness, for experiments only.
+
+
+def seeded(seed: int) -> Stream:
+    """A stream that the seed determines. Never give it to a participant: whoever knows the seed can undo a report."""
+    return Stream(hashlib.sha256(f"privtally lab seed {seed}".encode()).digest())
+
 
 MAX_CELLS = 1 << 20
 """The largest number of different records that a population may have."""
 
-STATED = (
-    "alike: one draw from Dirichlet(1) for all questions with the same answers; "
-    "similar: each question from Dirichlet(20 × such a draw); "
-    "unlike: each question its own draw from Dirichlet(1)"
-)
-"""The kinds of populations that stand for the one that nobody has asked yet."""
 SIMILAR = 20
 """The weight of what questions share in populations of the kind "similar"."""
 
@@ -86,17 +90,21 @@ class Synthetic:
 
 
 def stated_populations(schema: Schema, people: int, generator: np.random.Generator) -> dict[str, Records]:
-    """So many people of each kind that `STATED` says; their answers to different questions are independent."""
-    shared = {own.labels: generator.dirichlet(np.ones(own.size)) for own in schema.attributes}
-    frequencies: dict[str, list[Floats]] = {"alike": [], "similar": [], "unlike": []}
-    for own in schema.attributes:
-        common = shared[own.labels]
-        frequencies["alike"].append(common)
-        frequencies["similar"].append(generator.dirichlet(np.maximum(SIMILAR * common, 1e-9)))
-        frequencies["unlike"].append(generator.dirichlet(np.ones(own.size)))
+    """People of three kinds that stand for those whom nobody has asked yet, with independent answers.
+
+    Alike: one draw from Dirichlet(1) for all questions with the same answers; similar: each question from Dirichlet(20
+    times such a draw); unlike: each question its own draw from Dirichlet(1).
+    """
+    shared = {attribute.labels: generator.dirichlet(np.ones(attribute.size)) for attribute in schema.attributes}
+    by_kind: dict[str, list[Floats]] = {"alike": [], "similar": [], "unlike": []}
+    for attribute in schema.attributes:
+        common = shared[attribute.labels]
+        by_kind["alike"].append(common)
+        by_kind["similar"].append(generator.dirichlet(np.maximum(SIMILAR * common, 1e-9)))
+        by_kind["unlike"].append(generator.dirichlet(np.ones(attribute.size)))
     return {
-        kind: Records(schema, np.column_stack([generator.choice(len(each), people, p=each) for each in drawn]))
-        for kind, drawn in frequencies.items()
+        kind: Records(schema, np.column_stack([generator.choice(len(law), people, p=law) for law in laws]))
+        for kind, laws in by_kind.items()
     }
 
 
@@ -139,3 +147,37 @@ def marginals(tables: Integers) -> list[Integers]:
     """Each attribute's counts, for each run (the first axis)."""
     axes = range(1, tables.ndim)
     return [tables.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes]
+
+
+# A made-up survey: four questions on the same scale, answered by simulated people whose answers hang together.
+
+
+SCALE = ("never", "rarely", "weekly", "daily")
+
+SCHEMA = Schema.of(dict.fromkeys(("sleeps badly", "feels lonely", "skips meals", "drinks alcohol"), SCALE))
+
+_MOOD = (40, 30, 20, 10)
+"""Percent of people in each of four moods; a mood suggests the same place on every scale."""
+_HABITS = ((25, 35, 25, 15), (35, 35, 20, 10), (55, 25, 15, 5), (30, 25, 35, 10))
+"""Percent of answers to each question among people whose mood does not decide it."""
+_SWAY = (60, 70, 40, 30)
+"""Percent of people whose mood decides their answer to each question."""
+
+
+def simulate(people: int, source: Source) -> Records:
+    """Answers of simulated people."""
+    mood = _pick(_MOOD, people, source)
+    columns = [
+        np.where(_percent(people, source) < sway, mood, _pick(habits, people, source))
+        for habits, sway in zip(_HABITS, _SWAY, strict=True)
+    ]
+    return Records(SCHEMA, np.column_stack(columns))
+
+
+def _pick(percentages: tuple[int, ...], people: int, source: Source) -> Codes:
+    return np.searchsorted(np.cumsum(percentages), _percent(people, source), side="right").astype(np.uint8)
+
+
+def _percent(people: int, source: Source) -> Codes:
+    """A number from 0 to 99 for each person (uneven by less than one part in 10^17, which no simulation sees)."""
+    return (source.words(people) % np.uint64(100)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""The counts of reports, sampled exactly and without users.
+"""Simulated reports: the counts of our mechanisms, sampled exactly and without users, and mechanisms of one's own.
 
 People with the same record, branch and private codes behave alike, so multinomials over those groups have exactly the
 law that counting users one by one would have. The cost depends on the number of different records and not on the number
@@ -6,16 +6,107 @@ of people.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 import numpy as np
 from numpy.random import Generator
 
-from privtally.documents.sub_reports import SubReports, distinct
-from privtally.exact.arrays import Floats
-from privtally.mechanisms import Mechanism, Part
-from privtally.mechanisms.channel import Channel
+from privtally.collector.inverse import inverse_of
+from privtally.documents.counts import SubReports, distinct
+from privtally.documents.plan import Plan
+from privtally.errors import CampaignError
+from privtally.exact.randomness import Source
+from privtally.exact.types import Codes, Floats
+from privtally.mechanisms.channels import Channel
 from privtally.mechanisms.fills import Places
+from privtally.mechanisms.mechanism import Mechanism, Part
+from privtally.schema import Records, Schema
+
+# A mechanism of one's own: our parts combined anew, or anything that makes reports and estimates from them.
+
+
+@runtime_checkable
+class OwnMechanism(Protocol):
+    """What a mechanism from a script has; its privacy is its author's to prove."""
+
+    def privatise(self, codes: Codes, source: Source) -> Any:
+        """The reports of people, whose raw codes are an array (person, attribute), in whatever form it likes."""
+        ...
+
+    def estimate(self, reports: Any) -> Sequence[Sequence[float] | Floats]:
+        """The frequencies of each attribute's labels."""
+        ...
+
+
+Own = Plan | Mechanism | OwnMechanism | Callable[[Schema, float], "Plan | Mechanism | OwnMechanism"]
+"""A mechanism of one's own, or what makes one of a schema and a budget: a class or a function."""
+
+
+def own_mechanism(given: Any, schema: Schema, epsilon: float) -> Plan | OwnMechanism:
+    """A mechanism of one's own for a schema and a budget; refused if it is none, or spends more than the budget where
+    that can be computed.
+    """
+    if (callable(given) and not isinstance(given, OwnMechanism | Mechanism | Plan)) or isinstance(given, type):
+        given = given(schema, epsilon)
+    if isinstance(given, Plan):
+        if given.schema != schema:
+            raise CampaignError("the plan asks other questions than the schema; design it for the same schema")
+        return given if given.epsilon == epsilon else msgspec.structs.replace(given, epsilon=epsilon)
+    if isinstance(given, Mechanism):
+        if given.sizes != schema.sizes:
+            raise CampaignError(f"the mechanism is for {given.sizes} answers, the questions have {schema.sizes}")
+        if math.log(given.ratio) > epsilon * (1 + 1e-12):
+            raise CampaignError(f"the mechanism realises ε = {math.log(given.ratio):g}, more than {epsilon:g}")
+        return _OfParts(given)
+    if isinstance(given, OwnMechanism):
+        return given
+    raise CampaignError(
+        "a mechanism is a name such as 'corr-rr', a plan, an object with privatise(codes, source) and "
+        f"estimate(reports), or a function of a schema and epsilon that makes one, got {type(given).__name__}"
+    )
+
+
+def own_name(given: Any) -> str:
+    """What tables and pictures call a mechanism of one's own."""
+    return str(getattr(given, "name", None) or getattr(given, "__name__", None) or type(given).__name__)
+
+
+def own_frequencies(mechanism: OwnMechanism, records: Records, source: Source) -> list[Floats]:
+    """What a mechanism of one's own estimates from the reports of people; refused if that is no share of each label."""
+    found = mechanism.estimate(mechanism.privatise(records.codes, source))
+    frequencies = [np.asarray(frequencies, dtype=float) for frequencies in found]
+    wanted = [(size,) for size in records.schema.sizes]
+    if [own.shape for own in frequencies] != wanted or not all(np.isfinite(own).all() for own in frequencies):
+        raise CampaignError(
+            f"estimate(reports) must give a finite number for every answer: {records.schema.sizes} of them"
+        )
+    return frequencies
+
+
+@dataclass(frozen=True)
+class _OfParts:
+    """Our parts, channels and fills combined anew: the unbiased estimate."""
+
+    mechanism: Mechanism
+
+    def privatise(self, codes: Codes, source: Source) -> Codes:
+        return self.mechanism.privatise(codes, source)
+
+    def estimate(self, reports: Codes) -> list[Floats]:
+        found: dict[int, Floats] = {}
+        for part in self.mechanism.parts:
+            shares = []
+            for attribute, channel in zip(part.attributes, part.asked, strict=True):
+                tally = np.bincount(reports[:, attribute], minlength=channel.outputs)[: channel.outputs].astype(float)
+                shares.append(channel.support(tally / max(tally.sum(), 1)))
+            found |= zip(part.attributes, inverse_of(part).apply(shares), strict=True)
+        return [found[attribute] for attribute in range(self.mechanism.width)]
+
+
+# The counts of reports.
 
 
 def simulate(mechanism: Mechanism, people: SubReports, generator: Generator) -> SubReports:
@@ -81,3 +172,10 @@ def _drawn(group: SubReports, column: int, chances: Floats, generator: Generator
     codes = group.codes[rows]
     codes[:, column] = outputs
     return SubReports(codes, drawn[rows, outputs])
+
+
+def mean_squared_error(found: Sequence[Floats], truth: Sequence[Floats]) -> Floats:
+    """The paper's metric: the mean over labels, then over attributes, for each run."""
+    errors = [np.mean((one - two) ** 2, axis=-1) for one, two in zip(found, truth, strict=True)]
+    mean: Floats = np.mean(errors, axis=0)
+    return mean

@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from privtally.errors import PlanError
-from privtally.exact.arrays import Floats
-from privtally.mechanisms.channel import Asked
+from privtally.exact.types import Floats
+from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.fills import Fill
 from privtally.mechanisms.named import Groups, RandomizedResponse, best_channel
 from privtally.mechanisms.projective import even_variance
@@ -40,17 +40,14 @@ class Grouping:
     alone: float | None
 
 
-def unbiased_variance(
-    channel: Asked, share: float = 1.0, frequencies: Floats | None = None, fill: Floats | None = None
-) -> float:
+def unbiased_variance(channel: Asked, share: float = 1.0, frequencies: Floats | None = None) -> float:
     """The variance of the unbiased estimate from one report, on average over labels; uniform answers if none are given.
 
-    The report answers the attribute with probability `share` and otherwise has a code with the chances of a fill, even
-    ones if none are given.
+    The report answers the attribute with probability `share` and otherwise has an even code.
     """
     labels = channel.inputs
     true = np.full(labels, 1 / labels) if frequencies is None else frequencies
-    reported = share * channel.push(true) + (1 - share) * (1 / channel.outputs if fill is None else fill)
+    reported = share * channel.push(true) + (1 - share) / channel.outputs
     # A code belongs to the sets of `held` labels; the estimate moves every label by the same so that their sum is 1.
     held = channel.holder_counts()
     squares = float(reported @ (held - held**2 / labels))

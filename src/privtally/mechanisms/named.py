@@ -7,18 +7,28 @@ a fill that was learned.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import comb
 
 import msgspec
 
 from privtally.errors import PlanError
-from privtally.mechanisms.channel import Asked, randomized_response
-from privtally.mechanisms.fills import AnyFill, CopyFill, Fill, Places, RowFill, TableFill, UniformFill
-from privtally.mechanisms.geometry import Geometry, is_geometry
-from privtally.mechanisms.mechanism import Mechanism
-from privtally.mechanisms.part import Part
-from privtally.mechanisms.projective import best_geometry, projective_response
+from privtally.mechanisms.channels import Asked, randomized_response
+from privtally.mechanisms.fills import (
+    AnyFill,
+    Classes,
+    CopyFill,
+    Fill,
+    Places,
+    RowFill,
+    TableFill,
+    UniformFill,
+    alignment_of,
+)
+from privtally.mechanisms.mechanism import Mechanism, Part
+from privtally.mechanisms.projective import Geometry, best_geometry, is_geometry, projective_response
 from privtally.names import MechanismName
+from privtally.schema import Alignment, Attribute, Schema
 
 MOST_BRANCHES = 100_000
 """A part with more choices of pivots is refused: every one is looked at."""
@@ -207,3 +217,72 @@ NAMED: dict[MechanismName, Named] = {
     "corr-rr": Named("Corr-RR: {asked}, the others copy it or differ from it", asks_all=True, learned=CopyFill),
     "cond-rr": Named("Cond-RR: {asked}, the others drawn from conditional tables", asks_all=True, learned=TableFill),
 }
+
+
+# Attributes merged to one number of classes, as the paper has it: a report then tells classes only.
+
+
+def coarsened(schema: Schema) -> Schema:
+    """The schema of the same attributes with one number of classes, aligned label by label."""
+    places = range(len(schema.attributes))
+    least = min(places, key=lambda own: schema.attributes[own].answers)
+    found = {own: _answers_of(schema, least, own) for own in places}
+    joined = _joined(list(found.values()))
+    if len(joined) < 2:
+        raise PlanError(
+            "these alignments join all answers in one class, so that nothing is left to ask; declare others"
+        )
+    classes = [[_others(found[own], together) for together in joined] for own in places]
+    merged = [_merged(attribute, own) for attribute, own in zip(schema.attributes, classes, strict=True)]
+    aligned: list[dict[str, tuple[str, ...]]] = [
+        {own.name: (own.labels[_place(own, codes, number)],) for own, codes in zip(merged, classes, strict=True)}
+        for number in range(len(joined))
+    ]
+    return Schema(tuple(merged), (Alignment(tuple(aligned)),) if len(merged) > 1 else ())
+
+
+def _answers_of(schema: Schema, least: int, own: int) -> Classes:
+    """The classes of the deciding attribute's answers and of another one's, "no answer" aside."""
+    if least == own:
+        return tuple(((code,), (code,)) for code in range(schema.attributes[own].answers))
+    classes = alignment_of(schema, least, own)
+    if classes is None:
+        names = schema.names[least], schema.names[own]
+        raise PlanError(f"questions '{names[0]}' and '{names[1]}' are not aligned; declare which answers go together")
+    skipped = schema.attributes[least].optional or schema.attributes[own].optional
+    return classes[:-1] if skipped else classes
+
+
+def _joined(alignments: Sequence[Classes]) -> list[set[int]]:
+    """The deciding attribute's codes that share a class in any of the alignments, directly or through others."""
+    joined: list[set[int]] = []
+    for classes in alignments:
+        for codes, _ in classes:
+            touched = [own for own in joined if own & set(codes)]
+            joined = [own for own in joined if own not in touched]
+            joined.append(set(codes).union(*touched))
+    return sorted(joined, key=min)
+
+
+def _others(classes: Classes, together: set[int]) -> list[int]:
+    return sorted(code for codes, others in classes if set(codes) <= together for code in others)
+
+
+def _merged(attribute: Attribute, classes: Sequence[list[int]]) -> Attribute:
+    """An attribute whose labels are these classes of codes, in their order, or in that of its bins."""
+    if attribute.numbers is None:
+        answers = attribute.merged or tuple((label,) for label in attribute.labels)
+        labels = tuple(tuple(label for code in own for label in answers[code]) for own in classes)
+        return Attribute(attribute.name, optional=attribute.optional, merged=labels)
+    edges, in_order = attribute.numbers.edges, sorted(classes)
+    if list(chain.from_iterable(in_order)) != list(range(attribute.answers)):
+        raise PlanError(f"question '{attribute.name}' can only be merged into wider bins; align bins side by side")
+    kept = (*(edges[own[0]] for own in in_order), edges[-1])
+    return Attribute(
+        attribute.name, optional=attribute.optional, bins=kept, decimals=attribute.decimals, clamp=attribute.clamp
+    )
+
+
+def _place(merged: Attribute, classes: Sequence[list[int]], number: int) -> int:
+    """The code of a class in a merged attribute: bins keep their order."""
+    return number if merged.numbers is None else sorted(classes).index(classes[number])

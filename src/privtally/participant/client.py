@@ -26,9 +26,9 @@ import msgspec
 
 from privtally.documents.campaign import check_campaign
 from privtally.documents.plan import Plan, load_plan
-from privtally.documents.report import Report
+from privtally.documents.report import Receipt, Report
 from privtally.errors import LedgerError, SendingError
-from privtally.exact import wire
+from privtally.exact import canonical
 from privtally.files import silently
 from privtally.participant.ledger import report_of_round, report_to_send, settle
 from privtally.participant.respond import encode, respond
@@ -43,21 +43,6 @@ _OWN = "urn:privtally:"
 _SECONDS, _MOST_SECONDS = 30, 300
 """How long a reply may pause, and last."""
 _MOST_BYTES, _MOST_PROBLEM = 1 << 26, 1 << 16
-
-
-class _Refused(msgspec.Struct, frozen=True):
-    index: int
-    reason: str
-
-
-class _Receipt(msgspec.Struct, frozen=True):
-    accepted: int
-    repeated: int
-    refused: tuple[_Refused, ...]
-
-    @property
-    def of_one(self) -> bool:
-        return self.accepted + self.repeated + len(self.refused) == 1
 
 
 class _Problem(msgspec.Struct, frozen=True):
@@ -165,7 +150,7 @@ class Participant:
             raise SendingError("the campaign's address is not one; copy the whole link") from None
         if not f"{self.address}{self.token or parts.fragment}".isascii():
             raise SendingError("a campaign's address and token have plain letters and digits only; copy the whole link")
-        if not self.trust and not wire.is_digest(self._name):
+        if not self.trust and not canonical.is_digest(self._name):
             raise SendingError(
                 "the link pins no campaign: its last part must be the campaign's id, 64 lower-case hexadecimal digits; "
                 "copy the whole link (a program may take whatever the collector asks: Participant(…, trust=True))"
@@ -177,7 +162,7 @@ class Participant:
     @property
     def campaign(self) -> str:
         """The campaign's id, which the link pins; with `trust` and without a pin, that of what the collector offers."""
-        return self._name if wire.is_digest(self._name) else self.first.digest
+        return self._name if canonical.is_digest(self._name) else self.first.digest
 
     @property
     def address(self) -> str:
@@ -197,7 +182,7 @@ class Participant:
     def first(self) -> Plan:
         """The campaign's first plan: what is asked, and what it gives away. Refused if the link pins another."""
         first = load_plan(next(iter(self._published().values())))
-        check_campaign(self._name if wire.is_digest(self._name) else first.digest, first, first)
+        check_campaign(self._name if canonical.is_digest(self._name) else first.digest, first, first)
         return first
 
     def plan(self) -> Plan:
@@ -270,13 +255,13 @@ class Participant:
                 if refusal.code in _PASSING:
                     raise _PassingError(_retry_after(refusal)) from None
                 detail = _problem(refusal).detail
-                said = f": {detail}" if detail and wire.is_printable(detail) else ""
-                raise SendingError(f"the collector refused with status {refusal.code}{said}") from None
+                reason = f": {detail}" if detail and canonical.is_printable(detail) else ""
+                raise SendingError(f"the collector refused with status {refusal.code}{reason}") from None
 
     def _send(self, report: Report) -> str | None:
         """None if the report counts, else why not. Whatever is not of the collector itself may change by itself."""
         try:
-            receipt = msgspec.json.decode(self._ask("reports", report.dump()), type=_Receipt)
+            receipt = msgspec.json.decode(self._ask("reports", report.dump()), type=Receipt)
         except HTTPError as refusal:
             with refusal:
                 kind = _problem(refusal).type
@@ -285,7 +270,7 @@ class Participant:
                 return kind.removeprefix(_OWN).replace("-", " ")
         except (msgspec.MsgspecError, RecursionError):
             raise _PassingError from None
-        if not receipt.of_one:
+        if receipt.accepted + receipt.repeated + len(receipt.refused) != 1:
             raise _PassingError
         return receipt.refused[0].reason.replace("_", " ") if receipt.refused else None
 
@@ -314,5 +299,5 @@ def _problem(refusal: HTTPError) -> _Problem:
 
 
 def _retry_after(refusal: HTTPError) -> float:
-    said = refusal.headers.get("Retry-After", "")
-    return min(float(said), LONGEST_WAIT) if said.isdecimal() else 0.0
+    seconds = refusal.headers.get("Retry-After", "")
+    return min(float(seconds), LONGEST_WAIT) if seconds.isdecimal() else 0.0

@@ -20,7 +20,7 @@ from filelock import FileLock
 from privtally.documents.plan import Plan
 from privtally.documents.report import Report
 from privtally.errors import DocumentError, LedgerError
-from privtally.exact import wire
+from privtally.exact import canonical
 from privtally.files import MOST_BYTES, is_stream, naming, open_binary, replacing, unwritable
 
 
@@ -48,7 +48,7 @@ class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
     digest: str
 
     def __post_init__(self) -> None:
-        if self.digest != wire.digest(msgspec.to_builtins(self.answered)):
+        if self.digest != canonical.digest(msgspec.to_builtins(self.answered)):
             raise LedgerError("the ledger is damaged: its content does not match its digest; restore it from a copy")
 
 
@@ -84,7 +84,7 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report], devi
         raise LedgerError("a ledger must be a file that keeps what is written, not a device, a pipe or standard output")
     with _locked(path):
         answered = _read(path)
-        asked = _Entry(wire.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers, ())
+        asked = _Entry(canonical.digest(msgspec.to_builtins(plan.schema)), plan.epsilon, plan.answers, ())
         entry = answered.get(plan.campaign_id, asked)
         known = next((report for report in entry.reports if report.plan == plan.digest), None)
         if known is not None:
@@ -138,8 +138,8 @@ def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:
     entry = answered.get(plan.campaign_id)
     if entry is None:
         if any(other.schema == asked.schema for other in answered.values()):
-            said = "you have answered another campaign with the same questions; both budgets add up"
-            warnings.warn(said, SameSurveyWarning, stacklevel=2)
+            warning = "you have answered another campaign with the same questions; both budgets add up"
+            warnings.warn(warning, SameSurveyWarning, stacklevel=2)
         return
     if msgspec.structs.replace(entry, reports=(), rounds={}, settled=()) != asked:
         raise LedgerError(
@@ -178,11 +178,11 @@ def _read(path: Path) -> dict[str, _Entry]:
     if not path.exists():
         return {}
     with open_binary(path) as file, naming(path):
-        return wire.decode(file.read(MOST_BYTES), _Ledger, LedgerError, "the ledger").answered
+        return canonical.decode(file.read(MOST_BYTES), _Ledger, LedgerError, "the ledger").answered
 
 
 def _write(path: Path, answered: dict[str, _Entry]) -> None:
-    ledger = _Ledger(answered, wire.digest(msgspec.to_builtins(answered)))
+    ledger = _Ledger(answered, canonical.digest(msgspec.to_builtins(answered)))
     try:
         with replacing(path, 0o600) as draft:  # which surveys somebody answered is nobody else's business
             draft.write_bytes(msgspec.json.format(msgspec.json.encode(ledger), indent=1) + b"\n")

@@ -2,34 +2,147 @@
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from privtally.collector.top import TopEstimate, TopLabels
-from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies
+from privtally.collector.summaries import TopEstimate, TopLabels
+from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, headline
 from privtally.errors import DocumentError
-from privtally.exact.arrays import Floats
-from privtally.plots.panels import (
-    ALONE_WIDTH,
-    MARGIN,
-    PANEL_WIDTH,
-    TITLE_LINE,
-    Panel,
-    columns_for,
-    panel,
-    place,
-    rows_of,
+from privtally.exact.types import Floats
+from privtally.files import write_bytes
+from privtally.plots.style import (
+    BAR,
+    BLACK,
+    BLUE,
+    LINE,
+    MUTED,
+    TRUTH,
+    VERMILION,
+    and_others,
+    drawing,
+    legend_below,
+    no_boxes_named,
+    plain_axes,
+    width,
+    wrapped,
 )
-from privtally.plots.panels import BAR as BAR_HEIGHT
-from privtally.plots.style import BAR, BLACK, BLUE, MUTED, TRUTH, VERMILION, legend_below, plain_axes
-from privtally.plots.text import LINE, drawing, no_boxes_named, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@cache
+def shown_figure() -> "type[Figure]":
+    """The kind of figure whose picture a notebook displays; matplotlib is loaded when one is drawn."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure whose picture a notebook displays."""
+
+        def _repr_png_(self) -> bytes:
+            room = io.BytesIO()
+            with no_boxes_named():
+                self.savefig(room, format="png")
+            return room.getvalue()
+
+    return ShownFigure
+
+
+# Where the panels of a picture stand: each as tall as its labels need. Everything is in inches.
+
+
+PANEL_WIDTH, ALONE_WIDTH = 3.6, 5.4
+"""Two panels side by side can be read where a page gives them 600 pixels; one alone has more room."""
+LABEL_WIDTH, MARGIN = 1.35, 0.12
+"""The room for labels, and around a panel."""
+BAR_HEIGHT, GAP = 0.2, 0.16
+"""How tall a bar is, and the space below a label."""
+TITLE_SIZE, TITLE_LINE, TICKS = 11.0, 0.2, 0.42
+"""A question's letters and lines, and what is below its bars."""
+MOST_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A question's texts, wrapped."""
+
+    title: str
+    labels: Sequence[str]
+    """Of its bars, from top to bottom."""
+    note: str
+    """What is below the last label."""
+
+    @property
+    def places(self) -> list[float]:
+        """How far below the top the middle of each label is."""
+        heights = [_height(label) for label in self.labels]
+        return [end - own / 2 for end, own in zip(accumulate(heights), heights, strict=True)]
+
+    @property
+    def body(self) -> float:
+        """How tall the part with the bars is."""
+        return sum(map(_height, self.labels)) + (LINE + GAP if self.note else 0)
+
+    @property
+    def head(self) -> float:
+        return (self.title.count("\n") + 1) * TITLE_LINE + MARGIN
+
+    @property
+    def height(self) -> float:
+        return self.head + self.body + TICKS
+
+    @property
+    def label_width(self) -> float:
+        lines = [line for label in [*self.labels, self.note] for line in label.split("\n")]
+        return max(map(width, lines)) + MARGIN
+
+
+def _height(label: str) -> float:
+    return max(BAR_HEIGHT, (label.count("\n") + 1) * LINE) + GAP
+
+
+def panel(title: str, labels: Sequence[str], others: int, room: float) -> Panel:
+    """A panel with so many other labels that are not shown."""
+    title = wrapped(title, room - 2 * MARGIN, size=TITLE_SIZE)
+    return Panel(title, [wrapped(label, LABEL_WIDTH) for label in labels], and_others(others))
+
+
+def rows_of(heights: Sequence[float], columns: int, most: float) -> list[float]:
+    """How tall each row of panels is, for as many rows as fit; one there always is."""
+    rows = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
+    fitting = sum(end <= most for end in accumulate(rows))
+    return rows[: max(fitting, 1)]
+
+
+def columns_for(heights: Sequence[float], most: float) -> int:
+    """Two columns, or more where two would be too tall."""
+    least = min(len(heights), 2)
+    fits = (columns for columns in range(least, MOST_COLUMNS + 1) if sum(rows_of(heights, columns, 1e9)) <= most)
+    return next(fits, min(MOST_COLUMNS, len(heights)))
+
+
+def place(axes: Sequence[Any], panels: Sequence[Panel], rows: Sequence[float], columns: int, below: float) -> None:
+    """Put every panel in its place in a figure of the right size; labels of a column end on one line."""
+    figure = axes[0].figure
+    wide, tall = figure.get_size_inches()
+    room = wide / columns
+    label_widths = [max(own.label_width for own in panels[column::columns]) for column in range(columns)]
+    tops = [below + sum(rows[row:]) for row in range(len(rows))]
+    for number, (own, texts) in enumerate(zip(axes, panels, strict=True)):
+        row, column = divmod(number, columns)
+        left, inside = column * room + MARGIN + label_widths[column], room - 3 * MARGIN - label_widths[column]
+        bottom = tops[row] - texts.head - texts.body
+        own.set_position((left / wide, bottom / tall, inside / wide, texts.body / tall))
+        own.set_ylim(texts.body, 0)
+        own.set_title(texts.title, loc="left", x=-label_widths[column] / inside, fontsize=TITLE_SIZE, pad=5)
+
 
 SUFFIXES = (".png", ".svg")
 MOST_LABELS = 40
@@ -59,6 +172,21 @@ def check_picture_path(path: Path) -> None:
         raise DocumentError(f"cannot write {path}: there is no directory {path.parent}")
 
 
+def check_drawing(path: str | Path | None) -> None:
+    """Refuse a picture that cannot be drawn or written, before any work is done."""
+    if path is not None:
+        check_picture_path(Path(path))
+    elif not available():
+        raise DocumentError(HOW_TO_INSTALL)
+
+
+def written(figure: "Figure", path: str | Path | None) -> "Figure":
+    """A figure, in a file as well if one is named."""
+    if path is not None:
+        write_bytes(Path(path), render(figure, Path(path)))
+    return figure
+
+
 def render(figure: "Figure", path: Path) -> bytes:
     """A figure as the bytes of a .png or .svg file."""
     from matplotlib import style
@@ -80,8 +208,6 @@ def draw(
 
     Of more labels than `top` the most frequent ones are drawn, and the panel says how many others there are.
     """
-    from privtally.plots.shown import ShownFigure
-
     names = list(estimate.attributes)
     attributes: list[AttributeEstimate | TopLabels] = [estimate.attributes[name] for name in names]
     orders = [most_frequent(own.frequencies, top) for own in attributes]
@@ -97,13 +223,16 @@ def draw(
         columns = columns_for([own.height for own in panels], most)
         rows = rows_of([own.height for own in panels], columns, most)
         drawn = len(rows) * columns
-        figure = ShownFigure(figsize=(room * columns, 1.0))
+        figure = shown_figure()(figsize=(room * columns, 1.0))
         axes = [figure.add_axes((0, 0, 1, 1)) for _ in panels[:drawn]]
         for own, texts, attribute, name, order in zip(axes, panels, attributes, names, orders, strict=False):
             _draw_attribute(own, attribute, order, texts, None if truth is None else truth[name])
         notes = "" if drawn >= len(names) else f"\nthe first {drawn} of {len(names)} questions"
         notes += "" if _one_scale(axes) else "\nnot all questions have the same scale"
-        title = wrapped(headline(estimate), room * columns - 2 * MARGIN, size=11, lines=5) + notes
+        title = (
+            wrapped(headline(estimate.provenance, estimate.method), room * columns - 2 * MARGIN, size=11, lines=5)
+            + notes
+        )
         foot = legend_below(figure, max(axes, key=lambda own: len(own.get_legend_handles_labels()[1])))
         figure.set_size_inches(room * columns, sum(rows) + foot + (title.count("\n") + 1) * TITLE_LINE + 2 * MARGIN)
         figure.suptitle(title, fontsize=11, y=1 - MARGIN / figure.get_figheight())
@@ -122,14 +251,6 @@ def _one_scale(axes: Sequence[Any]) -> bool:
     for own in together:
         own.set_xlim(min(starts), max(ends))
     return len(together) == len(axes)
-
-
-def headline(estimate: Estimate | TopEstimate) -> str:
-    """What an estimate is and where it came from, in one line."""
-    source = estimate.provenance
-    reports = sum(phase.reports for phase in source.phases)
-    how = f"{source.mechanism}, ε = {source.phases[0].epsilon:g}, method {estimate.method}"
-    return f"Totals estimated from {reports:,} private reports ({how})"
 
 
 def most_frequent(frequencies: Sequence[float], most: int = MOST_LABELS) -> list[int]:
@@ -180,9 +301,15 @@ def _draw_answered(axes: Any, answered: Frequencies, order: Sequence[int], place
     axes.errorbar(percent, heights, xerr=errors, fmt="s", label="of those who answered", **look)
 
 
-def _percent(found: Frequencies | TopLabels, order: Sequence[int]) -> tuple[Floats, Floats]:
+def _percent(shares: Frequencies | TopLabels, order: Sequence[int]) -> tuple[Floats, Floats]:
     """Frequencies in percent, and how far their intervals (or standard errors) reach down and up."""
-    percent = 100 * np.array(found.frequencies)[order]
-    if found.low is msgspec.UNSET or found.high is msgspec.UNSET:
-        return percent, 100 * np.array([found.standard_errors] * 2)[:, order]
-    return percent, np.abs(100 * np.array([found.low, found.high])[:, order] - percent)
+    percent = 100 * np.array(shares.frequencies)[order]
+    return percent, np.abs(100 * bounds(shares)[:, order] - percent)
+
+
+def bounds(shares: Frequencies | TopLabels) -> Floats:
+    """Where the interval of each label begins and ends, or one standard error to each side: two rows."""
+    if shares.low is msgspec.UNSET or shares.high is msgspec.UNSET:
+        middle, errors = np.array(shares.frequencies), np.array(shares.standard_errors)
+        return np.array([middle - errors, middle + errors])
+    return np.array([shares.low, shares.high])

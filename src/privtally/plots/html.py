@@ -5,8 +5,8 @@ from html import escape
 
 import msgspec
 
-from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, Located
-from privtally.plots.estimate import headline, most_frequent
+from privtally.documents.estimate import AttributeEstimate, Estimate, Frequencies, Located, headline
+from privtally.plots.estimate import bounds, most_frequent
 
 MOST_ROWS = 400
 """A table with more labels than this ends early and says so."""
@@ -22,7 +22,7 @@ _FAINT = "opacity:0.75;font-weight:normal"
 def table(estimate: Estimate) -> str:
     """Every label with its frequency, drawn and in figures, and its 95 % interval."""
     attributes = estimate.attributes
-    scale = max(max(bound) for own in attributes.values() for bound in _bounds(own))
+    scale = max(float(bounds(attribute).max()) for attribute in attributes.values())
     optional = any(own.answered is not msgspec.UNSET for own in attributes.values())
     what = "± s.e., without the bias" if not estimate.has_intervals else "95 % interval"
     heads = ["", "", "share of people", what, *["of those who answered"] * optional]
@@ -35,14 +35,15 @@ def table(estimate: Estimate) -> str:
         rows += _attribute(name, own, order, scale, optional=optional)
         shown += len(order)
     notes = "".join(f'<p style="{_FAINT}">{escape(note)}</p>' for note in estimate.notes)
-    caption = f'<caption style="text-align:left;color:inherit">{escape(headline(estimate))}</caption>'
+    title = escape(headline(estimate.provenance, estimate.method))
+    caption = f'<caption style="text-align:left;color:inherit">{title}</caption>'
     return f'<table style="border-collapse:collapse">{caption}{"".join(rows)}</table>{notes}'
 
 
 def _attribute(name: str, own: AttributeEstimate, order: list[int], scale: float, *, optional: bool) -> Iterator[str]:
     left_out = f" (top {len(order)} of {len(own.labels):,})" if len(order) < len(own.labels) else ""
     yield _line(f"<b>{escape(name)}</b>{left_out}")
-    low, high = _bounds(own)
+    low, high = bounds(own)
     answered = _texts(own.answered) if own.answered is not msgspec.UNSET else []
     texts = _texts(own)
     for code in order:
@@ -51,16 +52,9 @@ def _attribute(name: str, own: AttributeEstimate, order: list[int], scale: float
         yield _row("td", [escape(own.labels[code]), bar, *texts[code], *beside])
     if own.mean is not msgspec.UNSET:
         quantiles = () if own.quantiles is msgspec.UNSET else own.quantiles
-        said = [f"mean {_number(own.mean)}", *(f"{100 * each.share:g} % below {_number(each)}" for each in quantiles)]
-        yield _line(f'<span style="{_FAINT}">{"; ".join(said)}</span>')
-
-
-def _bounds(found: Frequencies) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Where the interval of each label begins and ends, or one standard error to each side."""
-    if found.low is not msgspec.UNSET and found.high is not msgspec.UNSET:
-        return found.low, found.high
-    pairs = list(zip(found.frequencies, found.standard_errors, strict=True))
-    return tuple(own - error for own, error in pairs), tuple(own + error for own, error in pairs)
+        texts_below = [f"{100 * quantile.share:g} % below {_number(quantile)}" for quantile in quantiles]
+        summary = "; ".join([f"mean {_number(own.mean)}", *texts_below])
+        yield _line(f'<span style="{_FAINT}">{summary}</span>')
 
 
 def _texts(found: Frequencies) -> list[tuple[str, str]]:

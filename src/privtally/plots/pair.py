@@ -6,11 +6,9 @@ import numpy as np
 
 from privtally.collector.pairs import PairEstimate
 from privtally.documents.estimate import NORMAL_95
-from privtally.exact.arrays import Floats
-from privtally.plots.estimate import MOST_LABELS, most_frequent
-from privtally.plots.panels import LABEL_WIDTH
-from privtally.plots.style import ink_on
-from privtally.plots.text import and_others, drawing, wrapped
+from privtally.exact.types import Floats
+from privtally.plots.estimate import LABEL_WIDTH, MOST_LABELS, most_frequent
+from privtally.plots.style import and_others, drawing, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +17,8 @@ MOST_WRITTEN = 12
 """Up to so many labels of each attribute every cell has its number in it."""
 CELL, NARROW = (1.0, 0.6), (0.3, 0.25)
 """The inches of a cell with a number in it, and of one without: wide and tall."""
+DARK = 0.715
+"""Cells with a larger share of the largest frequency are dark enough for white letters."""
 FRAME_WIDTH, FRAME_HEIGHT = 2.9, 1.9
 """The inches of what stands around the cells."""
 
@@ -42,7 +42,8 @@ def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
         size = max(FRAME_WIDTH + wide * len(columns), 5.0), max(below + tall * len(rows), 3.5)
         figure = Figure(figsize=size, layout="constrained")
         panel = figure.subplots()
-        image = panel.imshow(percent, cmap="Blues", vmin=0, vmax=max(float(percent.max()), 1e-9), aspect="auto")
+        darkest = max(float(percent.max()), 1e-9)
+        image = panel.imshow(percent, cmap="Blues", vmin=0, vmax=darkest, aspect="auto")
         figure.colorbar(image, ax=panel, label="share of people", format="{x:g} %")
         panel.set_yticks(range(len(rows)), [wrapped(own, LABEL_WIDTH, lines=3 if written else 1) for own in labels[0]])
         under = [wrapped(own, 0.9 * wide if written else LABEL_WIDTH, lines=3 if written else 1) for own in labels[1]]
@@ -52,7 +53,7 @@ def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
         panel.set_xlabel(_title(pair.attributes[1], hidden[1], wide * len(columns)))
         for place in np.ndindex(percent.shape if written else (0, 0)):
             text = f"{percent[place]:.1f} %\n± {reaches[place]:.1f}"
-            ink = ink_on(list(image.to_rgba(percent[place]))[:3])
+            ink = "white" if percent[place] > DARK * darkest else "black"
             panel.text(place[1], place[0], text, ha="center", va="center", color=ink, fontsize=9)
         figure.suptitle(
             wrapped(_headline(pair, reaches, written=written), size[0] - 0.3, size=11, lines=5), fontsize=11

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from privtally.plots.style import BAR, BLUE, MECHANISM_STYLES, SERIES, legend_below, plain_axes
-from privtally.plots.text import drawing
+from privtally.plots.style import BAR, BLUE, MECHANISM_STYLES, SERIES, drawing, legend_below, log_axis, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,10 +45,9 @@ def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
             # A little beside one another, so that equal errors do not hide each other.
             _draw_method(axes, method, points, (place - len(panel.points) / 2 + 0.5) * step)
         axes.set(yscale="log", xticks=panel.ticks, xlabel=panel.x_label)
-        axes.set_xticks([], minor=True)
+        log_axis(axes.yaxis, "{x:g}")
         axes.set_title(panel.title, fontsize=10)
         plain_axes(axes)
-        axes.grid(which="minor", axis="y", color="#eeeeee", linewidth=0.4)
     all_axes[0].set_ylabel("mean squared error")
     if any(point.published is not None for panel in panels for points in panel.points.values() for point in points):
         all_axes[0].plot([], [], "o", markersize=9, color="grey", markerfacecolor="none", label="published (hollow)")

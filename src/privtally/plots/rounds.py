@@ -9,10 +9,8 @@ import numpy as np
 
 from privtally.documents.estimate import Estimate, Frequencies
 from privtally.errors import EstimateError
-from privtally.plots.estimate import FRAME, MOST_INCHES, most_frequent
-from privtally.plots.panels import TITLE_SIZE, rows_of
-from privtally.plots.style import SERIES, plain_axes
-from privtally.plots.text import and_others, drawing, wrapped
+from privtally.plots.estimate import FRAME, MOST_INCHES, TITLE_SIZE, bounds, most_frequent, rows_of
+from privtally.plots.style import SERIES, and_others, drawing, plain_axes, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +31,7 @@ def draw_rounds(estimate: Estimate, *, top: int = MOST_LINES) -> "Figure":
 
     if estimate.rounds is msgspec.UNSET:
         raise EstimateError("this estimate has no rounds to draw; make it with --by-round")
-    numbers = [own.round for own in estimate.rounds]
+    numbers = [estimated.round for estimated in estimate.rounds]
     names = list(estimate.attributes)
     last = estimate.rounds[-1].attributes
     orders = {name: most_frequent(last[name].frequencies, min(top, MOST_LINES)) for name in names}
@@ -48,8 +46,8 @@ def draw_rounds(estimate: Estimate, *, top: int = MOST_LINES) -> "Figure":
         figure = Figure(figsize=(WIDTH, sum(rows) + 0.6), layout="constrained")
         panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows).ravel()
         for panel, name in zip(panels, drawn, strict=True):
-            own = [each.attributes[name] for each in estimate.rounds]
-            _draw_attribute(panel, name, numbers, own, orders[name], legends[name])
+            by_round = [estimated.attributes[name] for estimated in estimate.rounds]
+            _draw_attribute(panel, name, numbers, by_round, orders[name], legends[name])
         left_out = "" if len(drawn) == len(names) else f"; the first {len(drawn)} of {len(names)} questions"
         bands = "bands are ± s.e., without the bias" if not estimate.has_intervals else "bands are 95 % intervals"
         how = f"{estimate.provenance.mechanism}, method {estimate.method}; {bands}"
@@ -64,16 +62,16 @@ def _draw_attribute(
     panel: Any,
     name: str,
     numbers: Sequence[int],
-    found: Sequence[Frequencies],
+    by_round: Sequence[Frequencies],
     order: Sequence[int],
     legend: Sequence[str],
 ) -> None:
     for code, label, look in zip(order, legend, SERIES, strict=False):
-        percent = 100 * np.array([own.frequencies[code] for own in found])
-        low, high = (100 * np.array(ends) for ends in zip(*(_bounds(own, code) for own in found), strict=True))
+        percent = 100 * np.array([shares.frequencies[code] for shares in by_round])
+        low, high = (100 * np.array([bounds(shares)[end, code] for shares in by_round]) for end in (0, 1))
         panel.fill_between(numbers, low, high, color=look["color"], alpha=0.15, linewidth=0)
         panel.plot(numbers, percent, label=label, markersize=4, **look)
-    hidden = len(found[-1].labels) - len(order)
+    hidden = len(by_round[-1].labels) - len(order)
     left_out = f" ({and_others(hidden)})" if hidden else ""
     panel.set_title(
         wrapped(name + left_out, WIDTH - LEGEND_WIDTH - 1.2, size=TITLE_SIZE), loc="left", fontsize=TITLE_SIZE
@@ -82,15 +80,7 @@ def _draw_attribute(
     panel.set_xlabel("round")
     panel.yaxis.set_major_formatter("{x:g} %")
     panel.set_ylabel("share of people")
-    if min(min(own.frequencies) for own in found) >= 0:
+    if min(min(shares.frequencies) for shares in by_round) >= 0:
         panel.set_ylim(bottom=0)
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     plain_axes(panel)
-
-
-def _bounds(found: Frequencies, code: int) -> tuple[float, float]:
-    """Where a band begins and ends."""
-    if found.low is msgspec.UNSET or found.high is msgspec.UNSET:
-        middle, error = found.frequencies[code], found.standard_errors[code]
-        return middle - error, middle + error
-    return found.low[code], found.high[code]

@@ -10,15 +10,20 @@ the other. One pass over sub-reports and those choices finds it; no pair of reco
 so that the largest ratios of parts multiply.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from math import comb, prod
 from operator import itemgetter
+from typing import Any
 
-from privtally.mechanisms import Mechanism, Part
-from privtally.mechanisms.channel import Asked, largest_and_smallest
+from privtally.documents.plan import Plan
+from privtally.exact import canonical
+from privtally.exact.rational import log_floor
+from privtally.mechanisms.channels import Asked, largest_and_smallest
+from privtally.mechanisms.fills import Places
+from privtally.mechanisms.mechanism import Mechanism, Part
 
 MAX_STATES = 1_000_000
 """Parts are enumerated while the sub-reports to try, times the ways in which two records can agree with one (five for
@@ -97,50 +102,40 @@ def _whole(mechanism: Mechanism, differing: int, ratio: Fraction, shares: dict[i
 def _losses_of(part: Part) -> list[Loss]:
     """The largest ratio of a part between records that differ in 0, 1, 2, … of its attributes."""
     best: dict[int, Loss] = {}
-    attributes = len(part.attributes)
-    kinds: list[Hashable] = [*part.asked] if _blind(part) else [*range(attributes)]
-    for _, places in part.alike_sets(kinds):
-        for loss in _losses_of_shown(part.showing(places)):
-            # Attributes that are not shown have no effect, so that they may differ as well.
-            others = [own for own in range(attributes) if own not in places]
-            for more in range(len(others) + 1):
-                known = best.get(loss.differing + more)
-                if known is None or loss.ratio > known.ratio:
-                    record, other, report = [0] * attributes, [0] * attributes, list(part.answers)
-                    for own, *codes in zip(places, loss.record, loss.other_record, loss.report, strict=True):
-                        record[own], other[own], report[own] = codes
-                    for own in others[:more]:
-                        other[own] = 1
-                    best[loss.differing + more] = Loss(
-                        loss.differing + more, loss.ratio, tuple(record), tuple(other), tuple(report)
-                    )
-    return [best[differing] for differing in sorted(best)]
-
-
-def _losses_of_shown(part: Part) -> list[Loss]:
-    """The same for a part all of whose attributes are shown."""
-    best: dict[int, Loss] = {}
+    attributes = range(len(part.attributes))
     # For each attribute whether both records have its most (0) or least (1) probable code, or one record each. With one
     # pivot an attribute that is the same in both only weakens the ratio, the less the less probable it is.
     ways = ((1, 1), (0, 1)) if part.pivots == 1 else ((0, 0), (1, 1), (0, 1))
-    for report in product(*map(_kinds, part.asked)) if _blind(part) else part.reports():
-        rest = {branch: chance for branch in part.branches if (chance := part.rest_probability(branch, report))}
-        relevant = sorted({own for branch in rest for own in branch})
-        free = [own for own in range(len(part.attributes)) if own not in relevant]
-        ends = [largest_and_smallest(part.asked[own], report[own]) for own in relevant]
+    for shown, report in _reports(part):
+        branches = combinations(shown, part.pivots)
+        rest = {branch: chance for branch in branches if (chance := part.rest_probability(branch, report))}
+        relevant = sorted({place for branch in rest for place in branch})
+        free = [place for place in attributes if place not in relevant]
+        ends = [largest_and_smallest(part.asked[place], report[place]) for place in relevant]
         for choice in product(ways, repeat=len(relevant)) if rest else ():
-            record, other = [0] * len(part.attributes), [0] * len(part.attributes)
-            for own, end, (one, two) in zip(relevant, ends, choice, strict=True):
-                record[own], other[own] = end[one], end[two]
+            record, other = [0] * len(attributes), [0] * len(attributes)
+            for place, end, (one, two) in zip(relevant, ends, choice, strict=True):
+                record[place], other[place] = end[one], end[two]
             ratio = _weight(part, rest, report, record) / _weight(part, rest, report, other)
             differing = sum(one != two for one, two in choice)
             # Attributes without effect on this sub-report may differ as well.
             for more in range(len(free) + 1):
                 known = best.get(differing + more)
                 if known is None or ratio > known.ratio:
-                    changed = tuple(1 if own in free[:more] else code for own, code in enumerate(other))
+                    changed = tuple(1 if place in free[:more] else code for place, code in enumerate(other))
                     best[differing + more] = Loss(differing + more, ratio, tuple(record), changed, report)
     return [best[differing] for differing in sorted(best)]
+
+
+def _reports(part: Part) -> Iterator[tuple[Places, tuple[int, ...]]]:
+    """The sub-reports to try with what each shows; where fills say nothing about codes, one for all that look alike."""
+    blind = _blind(part)
+    kinds: list[Hashable] = [*part.asked] if blind else [*range(len(part.attributes))]
+    for _, shown in part.alike_sets(kinds):
+        codes: list[Sequence[int]] = [(answers,) for answers in part.answers]
+        for place in shown:
+            codes[place] = _kinds(part.asked[place]) if blind else range(part.answers[place])
+        yield from ((shown, report) for report in product(*codes))
 
 
 def _weight(
@@ -162,3 +157,36 @@ def _kinds(channel: Asked) -> list[int]:
             return [code]
         kinds.setdefault(holders, code)
     return list(kinds.values())
+
+
+# A certificate: what a plan promises and what it realises, in a form that somebody else can check.
+
+
+def certify(plan: Plan) -> dict[str, Any]:
+    """The certificate of a plan, as plain values."""
+    found = losses(plan.sampler)
+    return {
+        "format": "privtally.certificate/1",
+        "plan": plan.digest,
+        "epsilon": plan.epsilon,
+        **_ratio(worst(found)),
+        "by_differing_attributes": [_entry(loss) for loss in found],
+    }
+
+
+def dump_certificate(certificate: dict[str, Any]) -> bytes:
+    """A certificate as a document."""
+    return canonical.canonical(certificate) + b"\n"
+
+
+def _entry(loss: Loss) -> dict[str, Any]:
+    entry = {"differing": loss.differing, **_ratio(loss)}
+    if loss.exact:
+        entry |= {"record": loss.record, "other_record": loss.other_record, "report": loss.report}
+    return entry
+
+
+def _ratio(loss: Loss) -> dict[str, Any]:
+    """A ratio is two hexadecimal strings, too long for JSON's numbers."""
+    ratio = [f"{loss.ratio.numerator:x}", f"{loss.ratio.denominator:x}"]
+    return {"realised": log_floor(loss.ratio), "ratio": ratio, "exact": loss.exact}

@@ -1,29 +1,33 @@
-"""What the routes share: the store, the intake, the estimates, and what never changes once it was read."""
+"""What all routes share: a store with its intake, the last estimates, counters of reports, and exports."""
 
 import asyncio
+import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from math import inf
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Literal, get_args
 
+import msgspec
 from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from privtally.collector.estimate import History, estimate
+from privtally.collector.estimate import estimate
+from privtally.documents.campaign import History
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
+from privtally.documents.report import Report
 from privtally.errors import EstimateError, FailedEstimateError, PrivtallyError
 from privtally.names import Method
 from privtally.service import operations
-from privtally.service.advice import Advise
-from privtally.store.defects import log_defect
+from privtally.service.operations import Advise
+from privtally.store.campaigns import StoredCampaign, numbered, pages
 from privtally.store.intake import Intake
-from privtally.store.session import Store
-from privtally.store.surveys import Survey
-
-T = TypeVar("T")
+from privtally.store.session import Store, log_defect
+from privtally.tables.report_output import Gathered, write_export
 
 PATIENCE = 2.0
 """How many seconds everybody but the administrator waits for a new estimate, and a page for any."""
@@ -35,45 +39,26 @@ MOST_AT_ONCE = 2
 """How many estimates are computed at once, of a campaign each: they have its counts in memory."""
 MOST_KEPT = 64
 
-
-class Finished:
-    """An estimate, in the forms that were asked for, each of which is made once."""
-
-    def __init__(self, estimate: Estimate) -> None:
-        self.estimate = estimate
-        self._forms: dict[str, asyncio.Future[Any]] = {}
-
-    async def form(self, name: str, make: Callable[[Estimate], T]) -> T:
-        """The form of a name, and how it is made of the estimate."""
-        if name not in self._forms:
-            making = self._forms[name] = asyncio.ensure_future(asyncio.to_thread(make, self.estimate))
-            making.add_done_callback(lambda done: self._drop_if_failed(name, done))
-        made: T = await asyncio.shield(self._forms[name])
-        return made
-
-    def _drop_if_failed(self, name: str, done: asyncio.Future[Any]) -> None:
-        if done.cancelled() or done.exception() is not None:
-            del self._forms[name]
+_Kind = tuple[str, Method, bool]
+"""A campaign's id, the method, and whether the estimate has all rounds."""
 
 
 @dataclass
 class _Kept:
-    """A campaign's last estimate of one kind, or why there is none, and the task that computes the next."""
+    """The last estimate of one kind, or why there is none, and the task that computes the next."""
 
-    method: Method
-    by_round: bool
-    finished: Finished | None = None
+    estimate: Estimate | None = None
     refusal: EstimateError | None = None
     totals: Sequence[int] = ()
     due: float = -inf
     """From when on it is computed again for everybody."""
     task: asyncio.Task[None] | None = None
 
-    def result(self) -> Finished | None:
+    def result(self) -> Estimate | None:
         """What is known; None before the first estimate is finished."""
-        if self.finished is None and self.refusal is not None:
+        if self.estimate is None and self.refusal is not None:
             raise self.refusal.with_traceback(None)
-        return self.finished
+        return self.estimate
 
 
 class Estimates:
@@ -86,43 +71,41 @@ class Estimates:
         clock: Callable[[], float] = time.monotonic,
         patience: float = PATIENCE,
     ) -> None:
-        self.patience = patience
-        self._store, self._estimating, self._clock = store, estimating, clock
-        self._kept: dict[tuple[str, Method, bool], _Kept] = {}
+        self._store, self._estimating, self._clock, self._patience = store, estimating, clock, patience
+        self._kept: dict[_Kind, _Kept] = {}
         self._campaigns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
-    async def current(self, survey: Survey, method: Method, *, by_round: bool = False) -> Finished:
+    async def current(self, campaign: StoredCampaign, method: Method, *, by_round: bool = False) -> Estimate:
         """The estimate from all reports so far."""
-        own = self._own(survey, method, by_round=by_round)
-        if own.task is not None:  # it may not have counted the last reports
-            await asyncio.wait({own.task})
-        task = own.task or self._begin(own, survey)
+        kind = campaign.id, method, by_round
+        kept = self._kept.setdefault(kind, _Kept())
+        if kept.task is not None:  # it may not have counted the last reports
+            await asyncio.wait({kept.task})
+        task = kept.task or self._begin(kept, kind, campaign)
         await asyncio.wait({task})
         task.result()
-        found = own.result()
-        assert found is not None
-        return found
+        result = kept.result()
+        assert result is not None
+        return result
 
-    async def recent(self, survey: Survey, method: Method, *, by_round: bool = False) -> Finished | None:
-        """The last estimate, for everybody: however many ask, it is computed now and then only.
+    async def recent(
+        self, campaign: StoredCampaign, method: Method, *, by_round: bool = False, pause: bool = True
+    ) -> Estimate | None:
+        """The last estimate: within a pause it is not computed again, however many ask.
 
         None if the first one is not finished in time, since it takes long or waits for other campaigns.
         """
-        own = self._own(survey, method, by_round=by_round)
-        task = own.task
-        if task is None and self._clock() >= own.due:
-            task = self._begin(own, survey)
+        kind = campaign.id, method, by_round
+        kept = self._kept.setdefault(kind, _Kept())
+        task = kept.task
+        if task is None and not (pause and self._clock() < kept.due):
+            task = self._begin(kept, kind, campaign)
         if task is not None:
-            await asyncio.wait({task}, timeout=self.patience)
+            await asyncio.wait({task}, timeout=self._patience)
             if task.done():
                 task.result()
-        return own.result()
-
-    def last(self, survey: Survey, method: Method, *, by_round: bool = False) -> Finished | None:
-        """The last estimate that was finished, if there is one."""
-        own = self._kept.get((survey.id, method, by_round))
-        return None if own is None else own.finished
+        return kept.result()
 
     async def of(self, history: History, method: Method, *, by_round: bool = False) -> Estimate:
         """The estimate from a campaign's phases, of which some may have no reports yet."""
@@ -140,47 +123,37 @@ class Estimates:
                 "exported"
             ) from None
 
-    def forget(self, campaign: str) -> None:
+    def forget(self, campaign_id: str) -> None:
         """Keep nothing of a campaign that was deleted."""
-        for key in [own for own in self._kept if own[0] == campaign]:
-            del self._kept[key]
-        self._campaigns.pop(campaign, None)
+        self._kept = {kind: kept for kind, kept in self._kept.items() if kind[0] != campaign_id}
+        self._campaigns.pop(campaign_id, None)
 
-    def _own(self, survey: Survey, method: Method, *, by_round: bool) -> _Kept:
-        return self._kept.setdefault((survey.id, method, by_round), _Kept(method, by_round))
-
-    def _begin(self, own: _Kept, survey: Survey) -> asyncio.Task[None]:
-        task = own.task = asyncio.create_task(self._compute(own, survey))
+    def _begin(self, kept: _Kept, kind: _Kind, campaign: StoredCampaign) -> asyncio.Task[None]:
+        """Start the next estimate, and forget the first of too many, but none that may not be computed again now."""
+        task = kept.task = asyncio.create_task(self._compute(kept, kind, campaign))
         task.add_done_callback(_log_defect)
-        self._drop_old()
+        old = [other for other, each in self._kept.items() if each.task is None and each.due <= self._clock()]
+        for other in old[: max(len(self._kept) - MOST_KEPT, 0)]:
+            del self._kept[other]
         return task
 
-    def _drop_old(self) -> None:
-        """Forget the first of too many estimates, but none that may not be computed again now."""
-        over = [key for key, own in self._kept.items() if own.task is None and own.due <= self._clock()]
-        for key in over[: max(len(self._kept) - MOST_KEPT, 0)]:
-            del self._kept[key]
-
-    async def _compute(self, own: _Kept, survey: Survey) -> None:
+    async def _compute(self, kept: _Kept, kind: _Kind, campaign: StoredCampaign) -> None:
+        _, method, by_round = kind
         try:
-            async with self._campaigns[survey.id], self._slots:
+            async with self._campaigns[campaign.id], self._slots:
                 begin = self._clock()
-                await self._renew(own, survey)
-                if any(own.totals):
+                if await operations.totals(self._store, campaign) != kept.totals:
+                    history = await operations.history(self._store, campaign)
+                    try:
+                        kept.estimate = await self.of(history, method, by_round=by_round)
+                    except EstimateError as refusal:
+                        kept.estimate, kept.refusal = None, refusal
+                    kept.totals = [counts.reports for _, counts in history]
+                if any(kept.totals):
                     end = self._clock()
-                    own.due = end + max(PAUSE, PAUSES * (end - begin))
+                    kept.due = end + max(PAUSE, PAUSES * (end - begin))
         finally:
-            own.task = None
-
-    async def _renew(self, own: _Kept, survey: Survey) -> None:
-        if await operations.totals(self._store, survey) == own.totals:
-            return
-        history = await operations.history(self._store, survey)
-        try:
-            own.finished = Finished(await self.of(history, own.method, by_round=own.by_round))
-        except EstimateError as refusal:
-            own.finished, own.refusal = None, refusal
-        own.totals = [counts.reports for _, counts in history]
+            kept.task = None
 
 
 def _log_defect(task: asyncio.Task[None]) -> None:
@@ -202,25 +175,107 @@ class Collector:
         )
         waiting = Gauge("privtally_reports_waiting", "Reports on their way to the disk", registry=self.registry)
         waiting.set_function(lambda: self.intake.waiting)
-        self._surveys: dict[str, Survey] = {}
+        self._campaigns: dict[str, StoredCampaign] = {}
 
-    async def survey(self, campaign: str) -> Survey:
+    async def campaign(self, campaign_id: str) -> StoredCampaign:
         """The campaign as it is now."""
-        survey = self._surveys[campaign] = await operations.find(self.store, campaign)
-        return survey
+        campaign = self._campaigns[campaign_id] = await operations.find(self.store, campaign_id)
+        return campaign
 
-    def forget(self, campaign: str) -> None:
+    def forget(self, campaign_id: str) -> None:
         """Keep nothing in memory of a campaign that was deleted."""
-        self._surveys.pop(campaign, None)
-        self.estimates.forget(campaign)
+        self._campaigns.pop(campaign_id, None)
+        self.estimates.forget(campaign_id)
 
-    async def survey_with(self, campaign: str, digests: set[str]) -> tuple[Survey, Mapping[str, tuple[int, Plan]]]:
-        """A campaign and its plans by digest; read anew if some digest is of none of the plans known so far."""
-        survey = self._surveys.get(campaign)
-        if survey is None or not digests <= {plan.digest for plan in survey.plans}:
-            survey = await self.survey(campaign)
-        return survey, {plan.digest: (own, plan) for own, plan in zip(survey.plan_numbers, survey.plans, strict=True)}
+    async def campaign_with(self, campaign_id: str, digests: Collection[str] = ()) -> StoredCampaign:
+        """A campaign as it was last read; read anew if some digest is of none of its plans known so far."""
+        campaign = self._campaigns.get(campaign_id)
+        if campaign is None or not {plan.digest for plan in campaign.plans}.issuperset(digests):
+            campaign = await self.campaign(campaign_id)
+        return campaign
 
 
 TheCollector = NamedDependency[Collector]
 """How a route asks for the collector."""
+
+
+# Everything that a campaign holds, to take away.
+
+
+Format = Literal["csv", "json", "ndjson", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+MEDIA_TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+REPORTS: tuple[Format, ...] = ("ndjson", "parquet")
+"""The formats that hold reports."""
+
+_PIECE = 1 << 20
+
+
+async def export(
+    collector: Collector, campaign: StoredCampaign, kind: Format, method: Method, *, ids: bool
+) -> AsyncIterator[bytes]:
+    """Estimates as CSV; estimates, counts and plans as JSON; or the private reports as NDJSON or Parquet.
+
+    Estimates that cannot be had are refused before the first byte.
+    """
+    match kind:
+        case "csv":
+            estimate = await collector.estimates.current(campaign, method)
+            return _whole(await asyncio.to_thread(estimate.to_csv))
+        case "json":
+            return _documents(collector, campaign, method)
+        case "ndjson":
+            return _reports(collector, campaign, ids=ids)
+        case "parquet":
+            return _table(collector, campaign, ids=ids)
+
+
+async def _whole(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+async def _documents(collector: Collector, campaign: StoredCampaign, method: Method) -> AsyncIterator[bytes]:
+    history = await operations.history(collector.store, campaign)
+    try:
+        estimate = (await collector.estimates.of(history, method)).dump()
+    except EstimateError as refusal:
+        estimate = b'null,"no_estimate":' + msgspec.json.encode(str(refusal))
+    title = msgspec.json.encode(campaign.title)
+    yield b'{"title":' + title + b',"estimate":' + estimate.strip() + b',"phases":['
+    for place, (plan, counts) in enumerate(history):
+        comma = b"," if place else b""
+        yield comma + b'{"plan":' + plan.dump().strip() + b',"counts":' + counts.dump().strip() + b"}"
+    yield b"]}\n"
+
+
+async def _reports(collector: Collector, campaign: StoredCampaign, *, ids: bool) -> AsyncIterator[bytes]:
+    """One report a line. Without ids nobody can find their own report, and nobody else can either."""
+    for number, plan in numbered(campaign):
+        async for page in pages(collector.store.read, number, plan):
+            yield b"".join(_line(report, ids=ids) for report in page)
+
+
+async def _table(collector: Collector, campaign: StoredCampaign, *, ids: bool) -> AsyncIterator[bytes]:
+    """The reports to all plans in one file, which is whole before its first byte is sent."""
+    with ExitStack() as stack:
+        reports: dict[Plan, Gathered] = {}
+        for number, plan in numbered(campaign):
+            gathered = reports[plan] = stack.enter_context(Gathered(plan, keep_order=True))
+            async for page in pages(collector.store.read, number, plan):
+                gathered.add(page)
+        path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="privtally-")), "reports.parquet")
+        await asyncio.to_thread(write_export, path, reports, ids=ids)
+        file = stack.enter_context(path.open("rb"))
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield piece
+
+
+def _line(report: Report, *, ids: bool) -> bytes:
+    if ids:
+        return report.dump() + b"\n"
+    return msgspec.json.encode({"plan": report.plan, "codes": report.codes}) + b"\n"

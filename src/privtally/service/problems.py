@@ -1,13 +1,16 @@
-"""Refusals as RFC 9457 problem documents, each kind with a name that never changes."""
+"""Refusals as RFC 9457 problem documents, each kind with a name that never changes, and bodies of requests."""
 
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from litestar import Request, Response
+from litestar.datastructures import MutableScopeHeaders
 from litestar.exceptions import HTTPException
+from litestar.types import Message, Scope
 
 from privtally.errors import (
     CampaignError,
@@ -18,7 +21,26 @@ from privtally.errors import (
     UnavailableError,
     UnknownCampaignError,
 )
-from privtally.store.defects import log_defect
+from privtally.store.session import log_defect
+
+AnyRequest = Request[Any, Any, Any]
+
+
+# What OPTIONS answers: every method of a path.
+
+
+async def name_all_methods(message: Message, scope: Scope) -> None:
+    """Name every method of the path in the answer to OPTIONS; the framework names those it was told of first."""
+    if scope.get("method") != "OPTIONS" or message["type"] != "http.response.start" or "path_template" not in scope:
+        return
+    methods = {
+        method
+        for route in scope["litestar_app"].routes
+        if route.path_format == scope["path_template"]
+        for method in getattr(route, "methods", ())
+    }
+    MutableScopeHeaders.from_message(message)["Allow"] = ", ".join(sorted(methods))
+
 
 MEDIA_TYPE = "application/problem+json"
 _RENAMED = {413: "request-entity-too-large", 414: "request-uri-too-long", 422: "unprocessable-entity"}
@@ -58,7 +80,7 @@ REFUSALS: Mapping[type[PrivtallyError], tuple[HTTPStatus, str]] = {
 
 def status_and_name(fault: PrivtallyError) -> tuple[HTTPStatus, str]:
     """What a refusal of the library is over HTTP."""
-    return next(found for kind, found in REFUSALS.items() if isinstance(fault, kind))
+    return next(refusal for kind, refusal in REFUSALS.items() if isinstance(fault, kind))
 
 
 def problem(
@@ -74,7 +96,7 @@ def problem(
     )
 
 
-def refuse(_: Request[Any, Any, Any], fault: Exception) -> Response[Any]:
+def refuse(_: AnyRequest, fault: Exception) -> Response[Any]:
     """The problem document of a refusal, whoever refused."""
     match fault:
         case ProblemError():
@@ -89,3 +111,33 @@ def refuse(_: Request[Any, Any, Any], fault: Exception) -> Response[Any]:
             return problem(status, _RENAMED.get(status) or status.phrase.lower().replace(" ", "-"), None, fault.headers)
     log_defect(fault)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)
+
+
+# Bodies of requests, which are read only if they come as what a route takes.
+
+
+FORM = "application/x-www-form-urlencoded"
+MOST_FORM_BYTES = 1 << 13
+"""The largest form that is read, but for that of a survey's questions."""
+MOST_FIELDS = 1_000
+
+
+async def read_body(request: AnyRequest, *kinds: str) -> tuple[str, bytes]:
+    """The media type and the bytes of a body; refused unread if it is compressed or of no kind that is named."""
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "compressed", "Send it without compressing it.")
+    kind = request.content_type[0]
+    if kind not in kinds:
+        detail = f"Send {' or '.join(kinds)}."
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", detail)
+    return kind, await request.body()
+
+
+async def read_form(request: AnyRequest) -> dict[str, str]:
+    """The fields of a form; they are counted before any of them is read."""
+    _, body = await read_body(request, FORM)
+    try:
+        return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        detail = f"Send at most {MOST_FIELDS:,} fields."
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-many-fields", detail) from None

@@ -1,15 +1,111 @@
-"""Intake: whatever reports wait go into one transaction, and are acknowledged once that is on disk."""
+"""Intake: what becomes of each report; those that wait go into one transaction, and are acknowledged once on disk."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Literal, NamedTuple
 
+from privtally.documents.report import Refusal
 from privtally.errors import UnavailableError
-from privtally.store.accept import Arrival, Outcome, RacedError, accept
-from privtally.store.defects import log_defect
-from privtally.store.folding import fold_all
-from privtally.store.session import Store
-from privtally.store.tallies import FOLD_AFTER
+from privtally.store.campaigns import FOLD_AFTER, every, fold, numbered
+from privtally.store.session import Key, Session, Store, StoredReport, log_defect
+
+# Accepting reports: each counts once, a repeated one is a success, and every refusal has a name.
+
+
+Outcome = Literal["accepted", "repeated"] | Refusal
+
+
+class Arrival(NamedTuple):
+    """A valid report on its way into the store, with the hash of its token if it has one."""
+
+    campaign: int
+    report: StoredReport
+    token: bytes | None = None
+    refusal_if_new: Refusal | None = None
+    """Why it is refused unless it was stored before."""
+
+
+class RacedError(Exception):
+    """Another process stored one of these reports in the meantime; doing all of it again is safe."""
+
+
+class _Known(NamedTuple):
+    closed: bool
+    needs_token: bool
+
+
+async def accept(session: Session, arrivals: Sequence[Arrival]) -> list[Outcome]:
+    """What became of each report, in their order, whether they come in one group or one after the other.
+
+    A report that was stored before is a success in every phase and before any other check: who repeats a report because
+    the reply was lost must not be made to answer again.
+    """
+    campaigns = await _campaigns(session, {arrival.campaign for arrival in arrivals})
+    tokens = {_token(arrival) for arrival in arrivals if campaigns[arrival.campaign].needs_token and arrival.token}
+    # Tokens are held before reports are looked up: whoever spent one meanwhile has stored its report by then.
+    spent = await session.hold_tokens(sorted(tokens)) if tokens else {}
+    known = await session.known_reports(sorted({_key(arrival) for arrival in arrivals}))
+    outcomes: list[Outcome] = []
+    paid, new = [], []
+    for arrival in arrivals:
+        campaign = campaigns[arrival.campaign]
+        outcome = _outcome(arrival, campaign, known, spent)
+        outcomes.append(outcome)
+        if outcome == "accepted":
+            known[_key(arrival)] = arrival.report.codes
+            new.append(arrival.report)
+            if campaign.needs_token:
+                spent[_token(arrival)] = True
+                paid.append(_token(arrival))
+    if paid:
+        await session.spend_tokens(sorted(paid))
+    if new and await session.insert_reports(sorted(new)) != len(new):
+        raise RacedError
+    return outcomes
+
+
+def _outcome(arrival: Arrival, campaign: _Known, known: Mapping[Key, bytes], spent: Mapping[Key, bool]) -> Outcome:
+    """What becomes of a report, given the codes of the known reports and whether each issued token was spent."""
+    if _key(arrival) in known:
+        return "repeated" if known[_key(arrival)] == arrival.report.codes else "id_conflict"
+    if campaign.closed:
+        return "phase_closed"
+    if arrival.refusal_if_new is not None:
+        return arrival.refusal_if_new
+    if campaign.needs_token:
+        if _token(arrival) not in spent:
+            return "token_missing"
+        if spent[_token(arrival)]:
+            return "token_spent"
+    return "accepted"
+
+
+async def _campaigns(session: Session, numbers: set[int]) -> dict[int, _Known]:
+    """Which campaigns take reports; held until the transaction ends, so that none of them closes in between."""
+    sql = f"SELECT closed, needs_token FROM campaigns WHERE number = $1{session.for_share}"  # noqa: S608  # own names
+    rows_by_number = {number: await session.fetch(sql, number) for number in sorted(numbers)}
+    gone = _Known(closed=True, needs_token=False)
+    return {number: _Known(*map(bool, rows[0])) if rows else gone for number, rows in rows_by_number.items()}
+
+
+def _key(arrival: Arrival) -> Key:
+    return arrival.report.plan, arrival.report.id
+
+
+def _token(arrival: Arrival) -> Key:
+    return arrival.campaign, arrival.token or b""
+
+
+# Counting the reports of all plans that are not counted yet.
+
+
+async def fold_all(store: Store) -> None:
+    """Count the reports of all plans that are not counted yet, those of earlier processes as well."""
+    for campaign in await store.read(every):
+        for number, plan in numbered(campaign):
+            await store.write(partial(fold, number=number, plan=plan))
+
 
 MOST_IN_GROUP = 20_000
 MOST_WAITING = 100_000
@@ -75,7 +171,7 @@ class Intake:
             log_defect(fault)
 
     async def _store_group(self, group: list[tuple[Sequence[Arrival], asyncio.Future[list[Outcome]]]]) -> None:
-        arrivals = [arrival for own, _ in group for arrival in own]
+        arrivals = [arrival for batch, _ in group for arrival in batch]
         try:
             outcomes = iter(await self._stored(arrivals))
         except Exception as fault:  # noqa: BLE001  # whoever waits must hear of it, whatever it is
@@ -84,8 +180,8 @@ class Intake:
                     done.set_exception(fault)
             return
         self._uncounted += len(arrivals)
-        for own, done in group:
-            result = [next(outcomes) for _ in own]
+        for batch, done in group:
+            result = [next(outcomes) for _ in batch]
             if not done.cancelled():
                 done.set_result(result)
 

@@ -63,14 +63,14 @@ class PostgresqlSession:
             " USING (plan, id)",
             *_columns(keys, 2),
         )
-        return {(plan, own): codes for plan, own, codes in rows}
+        return {(plan, report_id): codes for plan, report_id, codes in rows}
 
     async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
         rows = await self.fetch(
             f"SELECT campaign, hash, spent FROM tokens WHERE {_AMONG} ORDER BY campaign, hash FOR UPDATE",  # noqa: S608  # own names
             *_columns(keys, 2),
         )
-        return {(campaign, own): bool(spent) for campaign, own, spent in rows}
+        return {(campaign, token): bool(spent) for campaign, token, spent in rows}
 
     async def spend_tokens(self, keys: Sequence[Key]) -> None:
         await self.fetch(f"UPDATE tokens SET spent = 1 WHERE {_AMONG}", *_columns(keys, 2))  # noqa: S608  # own names
@@ -172,4 +172,4 @@ async def migrate(connection: Any, known: Sequence[str] | None = None) -> None:
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     """Rows as columns, also where there is no row."""
-    return [[row[own] for row in rows] for own in range(width)]
+    return [[row[column] for row in rows] for column in range(width)]

@@ -4,6 +4,8 @@ Everything that is kept is written in SQL that SQLite and PostgreSQL share, as c
 must be fast for many rows at once has a method of its own, which each store writes in its own way.
 """
 
+import logging
+import traceback
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -84,3 +86,15 @@ class Store(Protocol):
     async def close(self) -> None:
         """End all connections."""
         ...
+
+
+# Defects in the log: their kind and where they happened, never their message, which may quote what somebody sent.
+
+
+_LOG = logging.getLogger("privtally")
+
+
+def log_defect(fault: BaseException) -> None:
+    """Log an error that nobody expected."""
+    places = "".join(traceback.format_tb(fault.__traceback__))
+    _LOG.error("defect", extra={"kind": type(fault).__name__, "places": places})

@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 import apsw
 
 from privtally.errors import StoreError, UnavailableError
+from privtally.files import new_private_file
 from privtally.store.migrations import pending, steps
-from privtally.store.private_file import new_private_file
 from privtally.store.session import Key, Session, StoredReport, Work
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ _ID, _CODES = "substr(:ids, 16 * row + 1, 16)", "substr(:codes, :width * row + 1
 _KNOWN = f"{_ROWS} SELECT id, codes FROM reports WHERE plan = :plan AND id IN (SELECT {_ID} FROM one)"  # noqa: S608  # own names
 _INSERT = f"{_ROWS} INSERT INTO reports SELECT :plan, {_ID}, {_CODES} FROM one WHERE true ON CONFLICT DO NOTHING"  # noqa: S608  # own names
 _NOTE = (
-    f"{_ROWS} INSERT INTO uncounted SELECT :plan, {_CODES} AS own, count(*) FROM one GROUP BY own"  # noqa: S608  # own names
+    f"{_ROWS} INSERT INTO uncounted SELECT :plan, {_CODES} AS packed, count(*) FROM one GROUP BY packed"  # noqa: S608  # own names
     " ON CONFLICT (plan, codes) DO UPDATE SET times = times + excluded.times"
 )
 """Many rows in one statement, cut from blobs: a thread that runs one keeps no other thread of Python waiting."""
@@ -56,9 +56,9 @@ class SqliteSession:
     async def known_reports(self, keys: Sequence[Key]) -> dict[Key, bytes]:
         known: dict[Key, bytes] = {}
         for plan, rows in _by_plan(keys).items():
-            ids = b"".join(own for _, own in rows)
-            found = self._connection.execute(_KNOWN, {"plan": plan, "ids": ids, "rows": len(rows)})
-            known |= {(plan, own): codes for own, codes in found}
+            ids = b"".join(report_id for _, report_id in rows)
+            stored = self._connection.execute(_KNOWN, {"plan": plan, "ids": ids, "rows": len(rows)})
+            known |= {(plan, report_id): codes for report_id, codes in stored}
         return known
 
     async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
@@ -129,7 +129,11 @@ class SqliteStore:
         await _in_thread(self._writing, rewritten)
 
     async def integrity(self) -> str:
-        return await self.read(_integrity)
+        async def work(session: Session) -> str:
+            ((state,), *_) = await session.fetch("PRAGMA integrity_check(1)")
+            return str(state)
+
+        return await self.read(work)
 
     async def backup(self, path: Path) -> None:
         def copied() -> None:
@@ -166,11 +170,6 @@ def migrate(connection: apsw.Connection, path: Path, known: Sequence[str] | None
         for step in pending(version, known):
             connection.execute(step)
         connection.pragma("user_version", len(known))
-
-
-async def _integrity(session: Session) -> str:
-    ((found,), *_) = await session.fetch("PRAGMA integrity_check(1)")
-    return str(found)
 
 
 def _in_transaction(connection: apsw.Connection, work: Work[T], begin: str) -> T:

@@ -4,23 +4,64 @@ The engine finds the codes of all answers that are spelled as the schema spells 
 here, so that what counts as an answer is decided in one place: `spelling`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+from unicodedata import normalize
 
 import duckdb
 import nanoarrow as na
 import numpy as np
 
-from privtally.errors import RecordError
-from privtally.exact.arrays import Codes
-from privtally.exact.wire import normal
-from privtally.files import Advance, silently
+from privtally.errors import DocumentError, RecordError
+from privtally.exact.canonical import normal
+from privtally.exact.types import Codes
+from privtally.files import Advance, missing, open_binary, position, refuse_spreadsheet, silently
 from privtally.schema import Attribute, Records, Schema, code_type
-from privtally.tables import arrow
-from privtally.tables.database import name, text
-from privtally.tables.faults import Faults, quoted
-from privtally.tables.spelling import Spelling, spelling
+from privtally.tables import database
+from privtally.tables.database import (
+    Faults,
+    Format,
+    Packing,
+    engine,
+    every_file,
+    format_of,
+    is_plain,
+    name,
+    quoted,
+    say_ignored,
+    text,
+    unlike_header,
+)
+
+# How answers are spelled in a table: as labels, or as the labels' codes.
+
+
+Spelling = Mapping[Any, int]
+"""The code of a value; a value that is none of the answers is refused when it is met."""
+
+
+def spelling(attribute: Attribute, *, coded: bool = False) -> Spelling:
+    """The codes of an attribute's answers; with `coded` they are spelled 0, 1, 2 … in the labels' order."""
+    return _Stated(attribute) if coded else attribute.code_of
+
+
+class _Stated(dict[Any, int]):
+    def __init__(self, attribute: Attribute) -> None:
+        super().__init__((str(code), code) for code in range(attribute.size))
+        if attribute.optional:
+            self.update(dict.fromkeys(("", None), attribute.size - 1))
+        self.attribute = attribute
+
+    def __missing__(self, value: Any) -> int:
+        raise RecordError(f"question '{self.attribute.name}' needs a code from 0 to {self.attribute.size - 1}")
+
 
 _MOST_REMEMBERED = 1 << 16
 """How many different values of a column are kept with their codes."""
@@ -64,7 +105,7 @@ class Answers:
         """
         columns = [self._column(attribute) for attribute in self.schema.attributes]
         faults, rows = Faults(self.where), 0
-        for batch in arrow.batches(self.table.project(", ".join(column.sql for column in columns))):
+        for batch in database.batches(self.table.project(", ".join(column.sql for column in columns))):
             codes: Codes = np.empty((len(batch[0]), len(columns)), dtype=code_type(self.schema.sizes), order="F")
             bad: dict[int, RecordError] = {}
             for own, column in enumerate(columns):
@@ -112,11 +153,11 @@ class _Column:
 
     def codes(self, known: na.Array, other: na.Array, bad: dict[int, RecordError]) -> Codes:
         """The codes of a batch; rows that do not fit are added to `bad`."""
-        places = arrow.numbers(known)
+        places = database.numbers(known)
         codes: Codes = self._codes[places]
         unknown = np.flatnonzero(places == self._unknown)
         if unknown.size:
-            values = arrow.texts(other)
+            values = database.texts(other)
             for row in unknown.tolist():
                 try:
                     codes[row] = self._look_up(values[row])
@@ -130,3 +171,397 @@ class _Column:
                 self._remembered.clear()
             self._remembered[value] = self._code_of[value]
         return self._remembered[value]
+
+
+# Text files as the engine reads them, with nothing left for it to guess: whole lines, or the cells of CSV by place.
+
+
+MOST_ENGINE_LINE_BYTES = 1 << 24
+"""No line is longer."""
+
+
+def lines(path: Path, packing: Packing, most_bytes: int = MOST_ENGINE_LINE_BYTES) -> str:
+    """A query's source with the column `line`, null for an empty line; one longer than `most_bytes` makes it fail."""
+    how = "columns = {'line': 'VARCHAR'}, header = false, quote = '', escape = '', delim = E'\\x01'"
+    return _source(path, packing, f"{how}, max_line_size = {most_bytes}")
+
+
+def cells(path: Path, packing: Packing, width: int) -> str:
+    """A query's source with the columns c0, c1 … of a CSV file with a header; an empty cell is null."""
+    columns = ", ".join(f"c{place}: 'VARCHAR'" for place in range(width))
+    how = f"columns = {{{columns}}}, header = true, delim = ',', quote = '\"', escape = '\"', strict_mode = true"
+    return _source(path, packing, how)
+
+
+def first_line(connection: duckdb.DuckDBPyConnection, path: Path, packing: Packing) -> str | None:
+    """The first line of a file; None if there is none."""
+    found = connection.execute(f"SELECT line FROM {lines(path, packing)} LIMIT 1").fetchall()
+    return (found[0][0] or "").removeprefix("\ufeff") if found else None
+
+
+def fault_in_line(fault: duckdb.Error) -> str | None:
+    """Which line the engine could not read and why, without what the engine quotes of it; None for other faults."""
+    line = re.match(r"Invalid Input Error: CSV Error on Line: ([0-9]+)\n", str(fault))
+    if line is None:
+        return None
+    cells = re.search(r"\nExpected Number of Columns: ([0-9]+) Found: ([0-9]+)\n", str(fault))
+    wrong = (
+        unlike_header(int(cells[2]), int(cells[1])) if cells else "the line is not valid CSV; check its quotation marks"
+    )
+    return f"line {line[1]}: {wrong}"
+
+
+def _source(path: Path, packing: Packing, how: str) -> str:
+    always = "auto_detect = false, hive_partitioning = false"
+    return f"read_csv({database.file(path)}, {how}, compression = '{packing}', {always})"
+
+
+# Participants' answers in a CSV file: a header of attribute names, labels as values. Raw data; nothing is echoed.
+
+
+BATCH = 1 << 13
+
+MOST_LINE_BYTES = 1 << 26
+"""No line and no field is longer; a file without line ends is refused instead of read to its end."""
+
+_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+@dataclass(frozen=True)
+class Header:
+    """The columns of a CSV file; `ignored` are those that the schema does not name."""
+
+    names: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    @classmethod
+    def fitted(cls, path: Path, schema: Schema, cells: Sequence[str]) -> "Header":
+        """The header of a file, refused if it does not fit the schema."""
+        names = tuple(map(normal, cells))
+        missing = [name for name in schema.names if name not in set(names)]
+        if missing:
+            raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
+        twice = [name for name in schema.names if names.count(name) > 1]
+        if twice:
+            raise RecordError(f"{path} has the column {twice[0]!r} twice; give every column another name")
+        return cls(names, tuple(name for name in names if name not in set(schema.names)))
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """An open CSV file whose header fits a schema.
+
+    It is read once, from front to back, so that a pipe serves as well as a file.
+    """
+
+    path: Path
+    schema: Schema
+    spellings: tuple[Spelling, ...]
+    header: Header
+    file: BinaryIO
+    rows: Iterator[tuple[int, list[str]]]
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.header.names)
+
+    @cached_property
+    def _positions(self) -> tuple[int, ...]:
+        return tuple(map(self.header.names.index, self.schema.names))
+
+    def batches(self, advance: Advance = silently) -> Iterator[Records]:
+        """The records, some ten thousand at a time; `advance` hears how many bytes have been read.
+
+        After a row that does not fit, no more records come, but every row is checked before the table is refused.
+        """
+        faults, rows = Faults(str(self.path)), 0
+        while batch := list(islice(self._answers(), BATCH)):
+            rows += len(batch)
+            records = self._records([row for _, row in batch])
+            if records is None:
+                for number, row in batch:
+                    if fault := self._fault(row):
+                        faults.add(f"line {number}", fault)
+            elif not faults.many:
+                yield records
+            advance(position(self.file))
+        if not rows:
+            raise RecordError(f"{self.path} has a header but no rows; add the answers below it")
+        faults.refuse()
+
+    def read_all(self, advance: Advance = silently) -> Records:
+        """All records at once."""
+        return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
+
+    def _answers(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are still to be read. An empty line is none; in a table of one column it is a blank answer."""
+        return ((number, row or [""]) for number, row in self.rows if row or self.width == 1)
+
+    def _records(self, rows: Sequence[Sequence[str]]) -> Records | None:
+        """The records of these rows, column by column; None if one of them does not fit."""
+        if any(len(row) != self.width for row in rows):
+            return None
+        codes = np.empty((len(rows), len(self._positions)), dtype=code_type(self.schema.sizes))
+        for own, (code_of, place) in enumerate(zip(self.spellings, self._positions, strict=True)):
+            try:
+                codes[:, own] = [code_of[row[place]] for row in rows]
+            except RecordError:
+                return None
+        return Records(self.schema, codes)
+
+    def _fault(self, row: Sequence[str]) -> RecordError | None:
+        """What does not fit in a row."""
+        if len(row) != self.width:
+            return RecordError(unlike_header(len(row), self.width))
+        try:
+            for code_of, place in zip(self.spellings, self._positions, strict=True):
+                code_of[row[place]]
+        except RecordError as fault:
+            return fault
+        return None
+
+
+@contextmanager
+def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[CsvTable]:
+    """Open a CSV file and fit its header to a schema; with `coded` it has codes where others have labels."""
+    with open_binary(path) as file:
+        lines = _lines(file, path)
+        first = next(lines, None)
+        if first is None:
+            raise DocumentError(f"{path} is empty")
+        rows = _rows(chain([first], lines), path)
+        header = _fitted(path, schema, first, rows)
+        spellings = tuple(spelling(attribute, coded=coded) for attribute in schema.attributes)
+        yield CsvTable(path, schema, spellings, header, file, rows)
+
+
+def column_names(path: Path) -> tuple[str, ...]:
+    """The names in the header of a CSV file; what follows the header is not looked at."""
+    with open_binary(path) as file:
+        _, names = next(_rows(_lines(file, path), path), (0, []))
+    if not any(name.strip() for name in names):
+        raise RecordError(f"{path} has no header; its first line must name the columns")
+    for delimiter, kind in _OTHER_DELIMITERS.items():
+        if len(names) == 1 and delimiter in names[0]:
+            raise RecordError(_separated(path, kind))
+    if any("\n" in name for name in names):
+        raise RecordError(f"{path}: the header goes over several lines; close its quotation marks")
+    for place, column in enumerate(names):  # a file without a header has answers here, which are not quoted
+        if column.strip() and column in names[:place]:
+            first = names.index(column) + 1
+            raise RecordError(
+                f"{path}: columns {first} and {place + 1} have the same name; the first line must name every column"
+            )
+    return tuple(map(normal, names))
+
+
+def read_header(path: Path, schema: Schema, line: str) -> Header:
+    """The header of a file whose first line was read already."""
+    return _fitted(path, schema, line, _rows(iter([line]), path))
+
+
+def _fitted(path: Path, schema: Schema, first: str, rows: Iterator[tuple[int, list[str]]]) -> Header:
+    _check_delimiter(path, schema, first)
+    return Header.fitted(path, schema, next(rows)[1])
+
+
+def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
+    """Refuse a header whose columns are separated by something else than commas."""
+    if set(header.rstrip("\r\n").split(",")) & set(schema.names):
+        return
+    for delimiter, kind in _OTHER_DELIMITERS.items():
+        cells = {normal(cell.strip().strip('"')) for cell in header.split(delimiter)}
+        if len(cells) > 1 and cells & set(schema.names):
+            raise RecordError(_separated(path, kind))
+
+
+def _separated(path: Path, kind: str) -> str:
+    return f"{path}: its columns seem to be separated by {kind}; save it with commas between them"
+
+
+def _rows(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file with the number of the line that each ends on."""
+    csv.field_size_limit(MOST_LINE_BYTES)
+    reader = csv.reader(lines, strict=True)
+    ended = 0
+    try:
+        for row in reader:
+            ended = reader.line_num
+            yield ended, row
+    except csv.Error:  # a quotation mark that is never closed takes all lines to the end with it
+        raise RecordError(f"{path}, line {ended + 1}: the line is not valid CSV; check its quotation marks") from None
+
+
+def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
+    for number, raw in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES), b""), start=1):
+        if len(raw) == MOST_LINE_BYTES:
+            raise RecordError(f"{path}, line {number}: longer than {MOST_LINE_BYTES >> 20} MiB; is this a CSV file?")
+        line = _decoded(raw)
+        if line is None:
+            raise RecordError(f"{path}, line {number}: the text is not UTF-8; save the file as UTF-8")
+        yield line.removeprefix("\ufeff") if number == 1 else line
+
+
+def _decoded(raw: bytes) -> str | None:
+    """The text of a line; None, and no error that would carry the line along, if it is not UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+# Files of participants' answers: CSV, NDJSON and Parquet, many of them, one after the other.
+
+
+Notice = Callable[[str], None]
+"""Hears a sentence that people should read."""
+
+
+@dataclass
+class AnswerFiles:
+    """Answers in files, each with columns of its own order; read once, from front to back.
+
+    `ignored` are the columns, of the files read so far, that the schema does not name.
+    """
+
+    paths: Sequence[Path]
+    schema: Schema
+    connection: duckdb.DuckDBPyConnection
+    coded: bool = False
+    notice: Notice = silently
+    ignored: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, for a progress bar; 0 where that is not known beforehand."""
+        if not all(format_of(path) == Format("parquet") for path in self.paths):
+            return 0
+        try:
+            return database.rows_in_parquet(self.connection, self.paths)
+        except duckdb.Error:  # which one cannot be read is said when its turn comes
+            return 0
+
+    def batches(self, advance: Advance = silently) -> Iterator[Records]:
+        """The records, some hundred thousand at a time; `advance` hears how many there were."""
+        rows = 0
+        for path in self.paths:
+            for records in self._file(path):
+                rows += len(records)
+                yield records
+                advance(rows)
+
+    def read_all(self, advance: Advance = silently) -> Records:
+        """All records at once."""
+        return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
+
+    def _file(self, path: Path) -> Iterator[Records]:
+        known = format_of(path) or Format("csv")
+        if known == Format("csv"):
+            return self._plain_csv(path)
+        return self._by_engine(path, known)
+
+    def _by_engine(self, path: Path, known: Format) -> Iterator[Records]:
+        if path.is_fifo():  # the engine would wait for ever: it opens a file more than once
+            raise DocumentError(f"{path} is a pipe, through which answers come as plain CSV only; give a file")
+        # The engine's own messages quote what is in a file, so that none of them is passed on.
+        try:
+            answers = self._answers(path, known)
+            self._ignore(answers.ignored)
+            yield from answers.batches()
+        except duckdb.Error as fault:
+            raise _unreadable(path, known, fault) from None
+
+    def _plain_csv(self, path: Path) -> Iterator[Records]:
+        """Read by the engine as far as it gets; what it cannot read is read again with care, line by line."""
+        with open_table(path, self.schema, coded=self.coded) as table:
+            header = table.header
+            self._ignore(header.ignored)
+            if table.width == 1 or not is_plain(path):
+                yield from table.batches()
+                return
+        done = 0
+        with suppress(RecordError, duckdb.Error):
+            for records in self._csv(path, Format("csv"), header).batches():
+                yield records
+                done += len(records)
+            return
+        with open_table(path, self.schema, coded=self.coded) as table:
+            for records in table.batches():
+                if len(records) > done:
+                    yield Records(self.schema, records.codes[done:])
+                done = max(done - len(records), 0)
+
+    def _ignore(self, columns: Sequence[str]) -> None:
+        if fresh := [column for column in columns if column not in self.ignored]:
+            self.ignored |= dict.fromkeys(fresh)
+            self.notice(say_ignored(fresh))
+
+    def _answers(self, path: Path, known: Format) -> Answers:
+        match known.kind:
+            case "parquet":
+                table = self.connection.sql(f"FROM read_parquet({database.file(path)}, hive_partitioning = false)")
+                return Answers(str(path), self.schema, table, self.coded)
+            case "csv":
+                return self._csv(path, known, self._header(path, known))
+            case "ndjson":
+                return Answers(str(path), self.schema, self._objects(path, known), self.coded)
+
+    def _header(self, path: Path, known: Format) -> Header:
+        """The header of a compressed CSV file."""
+        line = first_line(self.connection, path, known.packing)
+        if line is None:
+            raise DocumentError(f"{path} is empty")
+        return read_header(path, self.schema, line)
+
+    def _csv(self, path: Path, known: Format, header: Header) -> Answers:
+        table = self.connection.sql(f"FROM {cells(path, known.packing, len(header.names))}")
+        return Answers(str(path), self.schema, table, self.coded, header.names)
+
+    def _objects(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:
+        """A column for each attribute, whose name a file may spell with letters and accents apart."""
+        names = self.schema.names
+        if len({own.lower() for own in names}) < len(names):
+            alike = [own for own in names if [other.lower() for other in names].count(own.lower()) > 1]
+            raise RecordError(f"{path}: {quoted(alike)} differ by capitals alone; give such answers as CSV")
+        spelled = {own: list(dict.fromkeys((own, normalize("NFD", own)))) for own in names}
+        columns = ", ".join(f"{text(own)}: 'VARCHAR'" for both in spelled.values() for own in both)
+        how = f"format = 'newline_delimited', compression = '{known.packing}', hive_partitioning = false"
+        either = ", ".join(f"coalesce({', '.join(map(name, both))}) AS {name(own)}" for own, both in spelled.items())
+        table = self.connection.sql(
+            f"SELECT {either} FROM read_json({database.file(path)}, columns = {{{columns}}}, {how})"
+        )
+        self._check_keys(path, table)
+        return table
+
+    def _check_keys(self, path: Path, table: duckdb.DuckDBPyRelation) -> None:
+        """Refuse a file in which no object has the key of a question that may be skipped: it is likely misspelled."""
+        optional = [own.name for own in self.schema.attributes if own.optional]
+        if optional:
+            (found,) = table.aggregate(", ".join(f"count({name(own)})" for own in optional)).fetchall()
+            missing = [own for own, many in zip(optional, found, strict=True) if not many]
+            if missing:
+                raise RecordError(f"{path} has no answer to {quoted(missing)} in any line; is the key spelled so?")
+
+
+@contextmanager
+def open_answers(
+    paths: Sequence[Path], schema: Schema, *, coded: bool = False, notice: Notice = silently
+) -> Iterator[AnswerFiles]:
+    """The answers in files, in directories and in files that patterns match."""
+    for path in paths:
+        refuse_spreadsheet(path)
+    with engine() as connection:
+        yield AnswerFiles(every_file(paths), schema, connection, coded, notice)
+
+
+def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:
+    if not path.exists():
+        return DocumentError(missing(path))
+    if in_line := fault_in_line(fault):
+        return DocumentError(f"{path}, {in_line}")
+    kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
+    packed = "" if known.packing == "none" else f" compressed by {known.packing}"
+    if isinstance(fault, duckdb.OutOfMemoryException):
+        return DocumentError(f"{path} needs more memory than the engine may take; split it into smaller files")
+    return DocumentError(f"{path} cannot be read as {kind}{packed}; it may be cut short or of another kind")

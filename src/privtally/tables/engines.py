@@ -1,4 +1,4 @@
-"""What computes over files of reports: DuckDB inside this process, Polars, or a Spark cluster."""
+"""Files of reports become counts, by DuckDB inside this process or by a Spark cluster."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
-from privtally.errors import EngineError
+from privtally.errors import EngineError, ReportError
 from privtally.files import Advance, silently
 from privtally.names import EngineName
-from privtally.tables.database import engine
-from privtally.tables.library import LibraryReports
-from privtally.tables.paths import every_file
+from privtally.tables.database import engine, every_file
 from privtally.tables.report_input import DuckReports
-from privtally.tables.tallying import Engine
+from privtally.tables.tallying import Engine, set_aside, tally_table
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,8 @@ class EngineChoice:
     def __post_init__(self) -> None:
         if self.master is not None and self.name != "spark":
             raise EngineError("--master has no effect without --engine spark; leave it out")
-        package = _PACKAGES[self.name]
-        if find_spec(package) is None:
-            raise EngineError(
-                f"--engine {self.name} needs {package}; install it with: pip install 'privtally[{self.name}]'"
-            )
+        if self.name == "spark" and find_spec("pyspark") is None:
+            raise EngineError("--engine spark needs pyspark; install it with: pip install 'privtally[spark]'")
 
 
 @contextmanager
@@ -41,18 +37,41 @@ def open_reports(
     """The reports in files, in directories and in files that patterns match."""
     with engine() as connection:
         files = every_file(paths)
-        if choice.name == "polars":
-            from privtally.tables.polars_library import PolarsLibrary
-
-            yield LibraryReports(PolarsLibrary(), connection, plan, files, in_pieces=in_pieces, advance=advance)
-        elif choice.name == "spark":
-            from privtally.tables.spark import SparkLibrary, spark_session
+        if choice.name == "spark":
+            from privtally.tables.spark import SparkReports, spark_session
 
             with spark_session(choice.master) as session:
-                library = SparkLibrary(session)
-                yield LibraryReports(library, connection, plan, files, in_pieces=in_pieces, advance=advance)
+                yield SparkReports(session, connection, plan, files, in_pieces=in_pieces, advance=advance)
         else:
             yield DuckReports(connection, plan, files, in_pieces=in_pieces, advance=advance)
 
 
-_PACKAGES = {"duckdb": "duckdb", "polars": "polars", "spark": "pyspark"}
+DUCKDB = EngineChoice()
+
+
+def tally_files(
+    plan: Plan,
+    paths: Sequence[Path],
+    *,
+    trust_ids: bool = False,
+    engine: EngineChoice = DUCKDB,
+    advance: Advance = silently,
+) -> Counts:
+    """The counts of reports in files, in directories and in files that patterns match; refused if none counts."""
+    with open_reports(engine, plan, paths, in_pieces=not trust_ids, advance=advance) as reports:
+        counts = tally_table(plan, reports, trust_ids=trust_ids)
+    if not counts.reports:
+        others = counts.set_aside.get("wrong_plan", 0)
+        why = f"{others:,} reports answer another plan, none this one ({plan.digest[:12]}…, phase {plan.phase})"
+        raise ReportError(why if others else "the files hold no report that this plan can give")
+    return counts
+
+
+def list_set_aside(
+    plan: Plan, paths: Sequence[Path], *, trust_ids: bool = False, engine: EngineChoice = DUCKDB
+) -> Iterator[bytes]:
+    """The ids of reports that are not counted, with the reason, as lines of CSV; no id where there is no valid one."""
+    yield b"id,reason\n"
+    with open_reports(engine, plan, paths, in_pieces=not trust_ids) as reports:
+        for name, reason in set_aside(plan, reports, trust_ids=trust_ids):
+            yield f"{name.hex() if name else ''},{reason}\n".encode()

@@ -3,18 +3,45 @@
 narwhals says which library a frame is of. Answers and reports then go through DuckDB as those in files do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, overload
 
 import duckdb
 import nanoarrow as na
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 
-from privtally.errors import DocumentError
-from privtally.tables.arrow import Stream
-from privtally.tables.database import engine, name
+from privtally.collector.estimate import estimate as estimate_history
+from privtally.collector.tally import tally as tally_reports
+from privtally.documents.campaign import History
+from privtally.documents.counts import SUB_REPORT_LIMIT, Counts
+from privtally.documents.estimate import LIBRARIES, Estimate, Library, installed_library
+from privtally.documents.plan import Plan
+from privtally.documents.report import ID_BYTES, Report, Reports
+from privtally.errors import (
+    DocumentError,
+    EstimateError,
+    PlanError,
+    RecordError,
+    ReportError,
+    SchemaError,
+    naming_arguments,
+)
+from privtally.exact.canonical import normal
+from privtally.exact.randomness import Source, Stream
+from privtally.files import Advance, read_schema, silently
+from privtally.names import Method
+from privtally.participant.respond import respond_many
+from privtally.schema import Attributes, Records, Schema
+from privtally.tables import database
+from privtally.tables.answers import Answers, open_answers
+from privtally.tables.database import ArrowStream, engine, name, quoted, text
+from privtally.tables.report_input import ROWS_AT_ONCE, rows_of, united
+from privtally.tables.report_output import ALL, Gathered, id_and_codes, stream_of
+from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, code_columns, tally_table
 
 Native = Any
 """A frame as its own library has it: pandas, Polars (eager or lazy), PyArrow, DuckDB or PySpark."""
@@ -25,7 +52,7 @@ class Kind(NamedTuple):
 
     gather: Callable[[Native, Sequence[str]], Any]
     """Some columns of a frame, in this process, as our engine takes them."""
-    make: Callable[[Stream, str, Native], Native]
+    make: Callable[[ArrowStream, str, Native], Native]
     """A frame like another one, of what is selected from a table."""
 
 
@@ -47,7 +74,7 @@ class Frame:
         """Some of its columns, as our engine takes them."""
         return self.kind.gather(self.native, columns)
 
-    def alike(self, table: Stream, select: str) -> Native:
+    def alike(self, table: ArrowStream, select: str) -> Native:
         """A frame of the same library, of what is selected from a table."""
         try:
             return self.kind.make(table, select, self.native)
@@ -72,6 +99,11 @@ def recognise(data: Any) -> Frame | None:
     return Frame(data, library, columns, _KINDS[library])
 
 
+def new_frame(library: str, table: ArrowStream, select: str) -> Native:
+    """A frame of a library, of what is selected from a table."""
+    return _KINDS[library].make(table, select, None)
+
+
 class _AsArrow:
     """A table as Arrow only: our engine reads no relation of another connection, and Polars with pyarrow alone."""
 
@@ -93,7 +125,7 @@ def _from_spark(frame: Native, columns: Sequence[str]) -> Any:
     return frame.select(*(f"`{column}`" for column in quoted)).toArrow()
 
 
-def _to_pandas(table: Stream, select: str, _: Native) -> Native:
+def _to_pandas(table: ArrowStream, select: str, _: Native) -> Native:
     with engine() as connection:
         made = duckdb.from_arrow(table, connection=connection).project(select).df()
     # Integers that may be null, whether by chance one is or not.
@@ -101,7 +133,7 @@ def _to_pandas(table: Stream, select: str, _: Native) -> Native:
     return made.astype(codes).assign(id=made["id"].map(bytes))  # the engine's bytearrays cannot be keys
 
 
-def _to_polars(table: Stream, select: str, like: Native) -> Native:
+def _to_polars(table: ArrowStream, select: str, like: Native) -> Native:
     import polars as pl
 
     with engine() as connection:
@@ -110,19 +142,19 @@ def _to_polars(table: Stream, select: str, like: Native) -> Native:
     return made.lazy() if isinstance(like, pl.LazyFrame) else made
 
 
-def _to_pyarrow(table: Stream, select: str, _: Native) -> Native:
+def _to_pyarrow(table: ArrowStream, select: str, _: Native) -> Native:
     import pyarrow as pa
 
     with engine() as connection:
         return pa.table(duckdb.from_arrow(table, connection=connection).project(select))
 
 
-def _to_duckdb(table: Stream, select: str, _: Native) -> Native:
+def _to_duckdb(table: ArrowStream, select: str, _: Native) -> Native:
     """A relation of DuckDB's default connection: which one another relation is of cannot be known."""
     return duckdb.from_arrow(table).project(select)
 
 
-def _to_spark(table: Stream, select: str, like: Native) -> Native:
+def _to_spark(table: ArrowStream, select: str, like: Native) -> Native:
     import pyarrow as pa
 
     made = _to_pyarrow(table, select, like)
@@ -140,3 +172,301 @@ _KINDS = {
     "pyspark[connect]": _SPARK,
 }
 """By narwhals' name of the library."""
+
+
+# Participants' answers in a DataFrame or in files: records out. Raw data; nothing is echoed.
+
+
+class AnswerTable(Protocol):
+    """Answers in files or in a frame."""
+
+    @property
+    def ignored(self) -> Sequence[str] | dict[str, None]:
+        """The columns, of what was read so far, that the schema does not name."""
+        ...
+
+    def batches(self, advance: Advance = silently) -> Iterator[Records]:
+        """The records, some hundred thousand at a time; `advance` hears how many there were."""
+        ...
+
+    def read_all(self, advance: Advance = silently) -> Records:
+        """All records at once."""
+        ...
+
+
+@dataclass(frozen=True)
+class FrameAnswers:
+    """Answers in a frame whose columns fit a schema; `ignored` are the columns that the schema does not name."""
+
+    answers: Answers
+    ignored: tuple[str, ...]
+
+    def batches(self, advance: Advance = silently) -> Iterator[Records]:
+        return self.answers.batches(advance)
+
+    def read_all(self, advance: Advance = silently) -> Records:
+        return self.answers.read_all(advance)
+
+
+@naming_arguments
+def privatise(
+    plan: Plan, frame: Native, source: Source | None = None, *, codes: bool = False, keep_order: bool = False
+) -> Native:
+    """A private report for every row of a frame, as a frame of the same library: `id` (16 bytes), `q1`, `q2` …
+
+    Columns are found by the attributes' names and others are left alone. With `codes` the frame holds codes 0, 1, 2 …
+    in the labels' order. Reports are in the order of their random ids, which says nothing about the rows; with
+    `keep_order` report 5 is row 5's. Randomness is the operating system's unless there is a source.
+    """
+    _check_plan_first("privatise(plan, frame)", plan)
+    source = source or Stream.from_system()
+    given = _frame(frame)
+    reports = Gathered(plan, keep_order=keep_order, most_bytes=ALL)
+    with _open_frame(given, plan.schema, coded=codes) as answers:
+        for records in answers.batches():
+            reports.add(respond_many(plan, records, source))
+    return given.alike(stream_of(plan, reports), id_and_codes(plan))
+
+
+privatize = privatise
+
+
+@contextmanager
+def open_data(data: Native | str | Path, schema: Schema, *, coded: bool = False) -> Iterator[AnswerTable]:
+    """The answers in a frame, or in the files that a path, a directory or a pattern means."""
+    if isinstance(data, str | Path):
+        with open_answers([Path(data)], schema, coded=coded) as files:
+            yield files
+    else:
+        with _open_frame(_frame(data), schema, coded=coded) as answers:
+            yield answers
+
+
+def _frame(data: Native) -> Frame:
+    frame = recognise(data)
+    if frame is None:
+        what = type(data).__name__
+        raise DocumentError(
+            f"answers must be in a frame of pandas, Polars, PyArrow, DuckDB or PySpark, not in a {what}"
+        )
+    return frame
+
+
+@contextmanager
+def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[FrameAnswers]:
+    asked, ignored = _split(frame, schema)
+    gathered = frame.gather(asked)
+    # The engine's own messages quote what is in a frame, so that none of them is passed on.
+    try:
+        with engine() as connection:
+            connection.execute("SET pandas_analyze_sample = 0")  # mixed columns are texts, whatever comes first in them
+            with database.registered(connection, "answers", gathered):
+                yield FrameAnswers(Answers(frame.where, schema, connection.sql("FROM answers"), coded), ignored)
+    except duckdb.Error:
+        raise DocumentError(f"{frame.where} cannot be read; do its columns hold texts or numbers?") from None
+
+
+def _split(frame: Frame, schema: Schema) -> tuple[list[str], tuple[str, ...]]:
+    """The columns that the schema asks for, and the others."""
+    names = {column: normal(column) for column in frame.columns if isinstance(column, str)}
+    asked = [column for column, own in names.items() if own in schema.names]
+    missing = [own for own in schema.names if own not in names.values()]
+    if missing:
+        raise RecordError(f"{frame.where} has no column {quoted(missing)}; every question needs one")
+    if len({names[column].lower() for column in asked}) < len(asked):
+        raise RecordError(f"{frame.where} has two columns for a question, or questions that differ in case alone")
+    return asked, tuple(str(column) for column in frame.columns if column not in asked)
+
+
+# What a caller has at hand: a schema however it is declared, and answers wherever they are.
+
+
+Declared = Schema | Attributes | str | Path
+"""A schema, what declares one, or the path of one."""
+
+
+def schema_of(given: Declared | None, data: Native | str | Path | None = None) -> Schema:
+    """The schema that was given, in a file or as what declares one; else the categories that a frame declares."""
+    if isinstance(given, Schema):
+        return given
+    if isinstance(given, str | Path):
+        return read_schema(given)
+    if given is not None:
+        return Schema(given)
+    frame = None if isinstance(data, str | Path) else recognise(data)
+    if frame is None:
+        raise SchemaError(
+            'which answers are possible must be declared, as in {"smokes": ["no", "yes"]}, or in a schema file that is '
+            "named; they are never read off the data"
+        )
+    try:
+        return Schema.from_frame(data)
+    except SchemaError as refusal:
+        name = next(iter(frame.columns), "smokes")
+        raise SchemaError(
+            f'{refusal}; or declare which answers are possible, as in {{"{name}": ["no", "yes"]}}'
+        ) from None
+
+
+def records_of(data: Native | str | Path | Records, schema: Schema, *, codes: bool) -> tuple[Records, tuple[str, ...]]:
+    """All records, and the columns that the schema does not name."""
+    if isinstance(data, Records):
+        if data.schema != schema:
+            raise SchemaError("the records are of another schema than the one that was given")
+        return data, ()
+    with open_data(data, schema, coded=codes) as answers:
+        return answers.read_all(), tuple(answers.ignored)
+
+
+def library_of(data: Native | str | Path) -> Library | None:
+    """The library of a frame, if others can be made of it."""
+    name = type(data).__module__.partition(".")[0]
+    return next((library for library in LIBRARIES if library == name), None)
+
+
+# Reports in a DataFrame become counts, by the same query as those in files.
+
+
+_IDS = {
+    "BLOB": (f"octet_length(id) = {ID_BYTES}", "id"),
+    "VARCHAR": ("regexp_full_match(id, '[0-9a-f]{32}')", "unhex(id)"),
+    '"NULL"': ("false", "NULL"),
+}
+"""When an id is sound, and its bytes, by the column's type."""
+_FRACTIONS = ("FLOAT", "DOUBLE")
+_INTEGERS = tuple(sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE"))
+_CODES = (*_INTEGERS, *_FRACTIONS, "INTEGER", "UINTEGER", '"NULL"')
+
+
+@naming_arguments
+def tally(plan: Plan, reports: Native | Iterable[Report], limit: int = SUB_REPORT_LIMIT) -> Counts:
+    """The counts of reports to one plan, each report id once: of reports, or of a frame as `privatise` makes it.
+
+    A frame has the columns `id` (16 bytes or 32 hexadecimal digits) and `q1`, `q2` …, or the questions' names, and may
+    have `plan`, a plan's digest.
+    What is none of the plan's reports is set aside and counted in a frame, and refused among reports.
+    """
+    _check_plan_first("tally(plan, reports)", plan)
+    frame = recognise(reports)
+    if frame is None:
+        if isinstance(reports, str) or not isinstance(reports, Iterable):
+            raise ReportError(f"reports must be in a frame or a list, not in a {type(reports).__name__}")
+        return tally_reports(plan, reports, limit)
+    frame = _numbered(frame, plan)
+    _check_columns(frame, plan)
+    given = frame.gather(frame.columns)
+    try:
+        with engine() as connection, database.registered(connection, "given", given):
+            return tally_table(plan, _FrameReports(connection, plan, frame), limit=limit)
+    except duckdb.Error:  # its message would quote the frame
+        raise ReportError(f"{frame.where} cannot be read; ids must be bytes or texts, and codes integers") from None
+
+
+def _check_plan_first(call: str, plan: Any) -> None:
+    if not isinstance(plan, Plan):
+        raise PlanError(f"the plan comes first, as privtally.design makes it and privtally.load reads it: {call}")
+
+
+@overload
+def estimate(
+    plan: Plan, counts: Counts | Native | Iterable[Report], method: Method = "likelihood", *, by_round: bool = False
+) -> Estimate: ...
+
+
+@overload
+def estimate(plan: History, *, method: Method = "likelihood", by_round: bool = False) -> Estimate: ...
+
+
+@naming_arguments
+def estimate(plan: Any, counts: Any = None, method: Method = "likelihood", *, by_round: bool = False) -> Estimate:
+    """Frequencies of every attribute: of a plan and its counts, or its reports, which are counted on the way; or of a
+    list of plans with their counts, one for each phase of a campaign.
+
+    With several rounds they are those of the last one; `by_round` adds every round's.
+    """
+    if isinstance(plan, Plan):
+        if counts is None:
+            raise EstimateError(
+                "estimate needs the counts of the plan's reports, or the reports: estimate(plan, counts)"
+            )
+        counted = counts if isinstance(counts, Counts) else tally(plan, counts)
+        return estimate_history([(plan, counted)], method, by_round=by_round)
+    history = list(plan) if isinstance(plan, Iterable) else []
+    pairs = all(isinstance(phase, tuple) and tuple(map(type, phase)) == (Plan, Counts) for phase in history)
+    if counts is not None or not history or not pairs:
+        raise EstimateError("estimate takes a plan and its counts, or a list of them: [(plan, counts), …]")
+    return estimate_history(history, method, by_round=by_round)
+
+
+class _FrameReports:
+    """The reports of a frame, as `tally_table` takes them: read once, then in pieces by the range of their ids."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, plan: Plan, frame: Frame) -> None:
+        self._connection = connection
+        select = _select(frame, plan, connection.sql("FROM given"))
+        connection.execute(f"CREATE TEMP TABLE reports AS SELECT {select} FROM given")
+
+    def pieces(self) -> Iterator[str]:
+        pieces = max(1, -(-rows_of(self._connection, "FROM reports") // ROWS_AT_ONCE))
+        for piece in range(pieces):
+            yield united(["SELECT * FROM reports"], piece, pieces)
+
+    def read(self, query: str) -> Iterator[list[na.Array]]:
+        return database.batches(self._connection.sql(query))
+
+
+def _numbered(frame: Frame, plan: Plan) -> Frame:
+    """A frame with the columns q1, q2 … where it has the questions' names for them."""
+    names = dict(zip(plan.schema.names, code_columns(plan), strict=True))
+    if not set(names) <= set(frame.columns) or set(names.values()) & set(frame.columns):
+        return frame
+    renamed = recognise(nw.from_native(frame.native).rename(names).to_native())
+    assert renamed is not None
+    return renamed
+
+
+def reports_frame(phases: Sequence[Reports], library: Library | None = None) -> Native:
+    """The reports of a campaign's phases as one frame: `id` and the code of each question by its name, or `q1`, `q2` …
+    where a question is called id or plan. With several phases `plan` has the digest of the plan that is answered.
+    """
+    frames = []
+    for reports in phases:
+        plan, gathered = reports.plan, Gathered(reports.plan, most_bytes=ALL)
+        gathered.add(reports)
+        made = new_frame(library or installed_library(), stream_of(plan, gathered), id_and_codes(plan))
+        columns = code_columns(plan)
+        named = columns if {"id", "plan"} & set(plan.schema.names) else plan.schema.names
+        codes = [nw.col(own).cast(nw.UInt32).alias(name) for own, name in zip(columns, named, strict=True)]
+        digest = [nw.lit(plan.digest).alias("plan")] if len(phases) > 1 else []
+        frames.append(nw.from_native(made).select(*digest, "id", *codes))
+    return nw.to_native(nw.concat(frames))
+
+
+def _check_columns(frame: Frame, plan: Plan) -> None:
+    codes = code_columns(plan)
+    span = f"id, {codes[0]} … {codes[-1]}"
+    missing = [column for column in ("id", *codes) if column not in frame.columns]
+    if missing:
+        raise ReportError(f"{frame.where} has no column {quoted(missing)}; reports to this plan have {span}")
+    extra = [str(column) for column in frame.columns if column not in ("plan", "id", *codes)]
+    if extra:
+        raise ReportError(f"{frame.where} has a column {quoted(extra)} more than reports to this plan: {span}")
+
+
+def _select(frame: Frame, plan: Plan, given: duckdb.DuckDBPyRelation) -> str:
+    """The columns of `tallying`."""
+    kinds = dict(zip(given.columns, map(str, given.types), strict=True))
+    codes = code_columns(plan)
+    wrong = [column for column in codes if kinds[column] not in _CODES] + ["id"] * (kinds["id"] not in _IDS)
+    if wrong:
+        raise ReportError(
+            f"{frame.where}: ids must be 16 bytes or 32 hexadecimal digits and codes integers, {quoted(wrong)} is not"
+        )
+    sound, name = _IDS[kinds["id"]]
+    stated = [f"nullif({column}, 'nan')" if kinds[column] in _FRACTIONS else column for column in codes]
+    whole = [f"coalesce(TRY_CAST({own} AS BIGINT) = {own}, {own} IS NULL)" for own in stated]
+    form = " AND ".join([f"coalesce({sound}, false)", *whole])
+    digest = f"WHEN plan IS DISTINCT FROM {text(plan.digest)} THEN {WRONG_PLAN} " if "plan" in kinds else ""
+    state = f"CASE {digest}WHEN {form} THEN {SOUND} ELSE {INVALID} END"
+    columns = [f"TRY_CAST({own} AS BIGINT) AS {column}" for own, column in zip(stated, codes, strict=True)]
+    return ", ".join([f"CASE WHEN {state} = {SOUND} THEN {name} END AS id", f"{state} AS state", *columns])

@@ -1,19 +1,372 @@
 """Reports in files of any kind, read by DuckDB as a table of ids, states and codes (see `tallying`)."""
 
-from collections.abc import Iterator, Sequence
+import codecs
+import csv
+import gzip
+import io
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import duckdb
+import msgspec
 import nanoarrow as na
 
 from privtally.documents.plan import Plan
-from privtally.files import Advance, silently
-from privtally.tables import arrow
-from privtally.tables.parquet_reports import parquet_sources, unreadable
-from privtally.tables.paths import Format, Kind, format_of
-from privtally.tables.report_text import TextReports
+from privtally.documents.report import ID_BYTES, load_report
+from privtally.errors import DocumentError, ReportError
+from privtally.files import Advance, missing, open_binary, silently, unreadable
+from privtally.tables import answers, database
+from privtally.tables.database import (
+    Format,
+    Kind,
+    Packing,
+    files,
+    format_of,
+    is_plain,
+    literal,
+    quoted,
+    temporary_room,
+    text,
+)
+from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, code_columns
+
+# Reports in files, one JSON object a line, read with care: whatever is a report is written again as we write it.
+
+
+_LEAST, _MOST = -1, 1 << 32
+"""Codes beyond are written as these, which no plan has either."""
+
+_MOST_PASSED_BYTES = 1 << 30
+"""How much of one line is passed over before the file is refused: a device may never end."""
+
+Lines = Iterable[bytes | None]
+"""The lines of a file; None stands for a line that is too long to be kept."""
+
+
+def canonical_copy(lines: Lines, output: IO[bytes]) -> None:
+    """Write the reports of a file, each as `Report.dump` does; a line that holds none becomes `invalid`."""
+    with temporary_room():
+        for number, line in enumerate(lines, start=1):
+            if line is None:
+                output.write(b"invalid\n")
+            elif line.strip():
+                output.write(_canonical(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line) + b"\n")
+        output.flush()
+
+
+def plain_lines(path: Path, most: int) -> Iterator[bytes | None]:
+    """The lines of a file, a pipe or standard input; a line may have `most` bytes."""
+    with open_binary(path) as file:
+        yield from _lines(file, path, most)
+
+
+def gzip_lines(path: Path, most: int) -> Iterator[bytes | None]:
+    """The lines of a file that is compressed by gzip."""
+    try:
+        with gzip.open(path, "rb") as file:
+            yield from _lines(io.BufferedReader(file), path, most)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise DocumentError(f"{path} cannot be read as lines of JSON compressed by gzip; is it cut short?") from None
+    except OSError as fault:
+        raise DocumentError(unreadable(path, fault)) from None
+
+
+def _lines(file: IO[bytes], path: Path, most: int) -> Iterator[bytes | None]:
+    for number, line in enumerate(iter(lambda: file.readline(most), b""), start=1):
+        piece, passed = line, len(line)
+        while len(piece) == most and not piece.endswith(b"\n"):
+            piece = file.readline(most)
+            passed += len(piece)
+            if passed > _MOST_PASSED_BYTES:
+                long = f"the line is longer than {_MOST_PASSED_BYTES >> 20:,} MiB"
+                raise ReportError(f"{path}, line {number}: {long}; this is no file of reports")
+        yield line if passed <= most else None
+
+
+def _canonical(line: bytes) -> bytes:
+    try:
+        report = load_report(line)
+    except ReportError:
+        return b"invalid"
+    codes = tuple(None if code is None else min(max(code, _LEAST), _MOST) for code in report.codes)
+    return msgspec.structs.replace(report, codes=codes).dump()
+
+
+# Files of reports in Parquet: what they say of themselves, and the reports of those that answer a plan.
+
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_TEXTS = ("VARCHAR", "BLOB")
+
+Columns = dict[str, str | None]
+"""The columns of a file by name, with their types; None where a column is a table of its own."""
+
+Part = tuple[str, list[Path]]
+"""What to select, and the files of which it is selected."""
+
+
+def parquet_parts(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequence[Path]) -> list[Part]:
+    """What to select of files, as `tallying` takes it, with the files of the same columns that it is selected of."""
+    if not paths:
+        return []
+    stated, parts = _stated_plans(connection, paths), dict[tuple[str, Any], list[Path]]()
+    for path, columns in _columns(connection, paths).items():
+        select = _selected(plan, path, columns, stated.get(path))
+        parts.setdefault((select, tuple(columns.items())), []).append(path)
+    return [(select, some) for (select, _), some in parts.items()]
+
+
+def _selected(plan: Plan, path: Path, columns: Columns, stated: str | None) -> str:
+    """What to select of a file that states its plan, or has a column that does."""
+    if stated not in (None, plan.digest):
+        nulls = ", ".join(f"CAST(NULL AS BIGINT) AS {code}" for code in code_columns(plan))
+        return f"CAST(NULL AS BINARY) AS id, {WRONG_PLAN} AS state, {nulls}"
+    _check_columns(plan, path, columns, needs_plan=stated is None)
+    digest = f"WHEN plan IS NULL OR CAST(plan AS STRING) <> {text(plan.digest)} THEN {WRONG_PLAN}"
+    form = f"WHEN octet_length(id) = {ID_BYTES} THEN {SOUND} ELSE {INVALID} END"
+    codes = ", ".join(_bounded(code) if columns[code] == "UBIGINT" else code for code in code_columns(plan))
+    return f"id, CASE {digest if stated is None else ''} {form} AS state, {codes}"
+
+
+def _bounded(code: str) -> str:
+    """Codes that may be too large for the engine's own integers, which no plan has."""
+    return f"CAST(CASE WHEN {code} > {1 << 32} THEN -1 ELSE {code} END AS BIGINT) AS {code}"
+
+
+def unreadable_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    paths: Iterable[Path],
+    otherwise: str = "the reports cannot be read; is there room for temporary files (TMPDIR)?",
+) -> DocumentError:
+    """Which of several Parquet files cannot be read."""
+    for path in paths:
+        try:
+            connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_files([path])}")
+        except duckdb.Error:
+            if not path.exists():
+                return DocumentError(missing(path))
+            return DocumentError(f"{path} cannot be read as Parquet; it may be cut short or of another kind")
+    return DocumentError(otherwise)
+
+
+def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, str]:
+    """The plan that each file answers by its metadata."""
+    query = f"SELECT file_name, decode(value) FROM parquet_kv_metadata({files(paths)}) WHERE decode(key) = 'plan'"
+    named = {literal(path): path for path in paths}
+    return {named[file]: plan for file, plan in connection.execute(query).fetchall()}
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, Columns]:
+    found: dict[Path, Columns] = {}
+    named = {literal(path): path for path in paths}
+    query = f"SELECT file_name, name, duckdb_type FROM parquet_schema({files(paths)})"
+    for file, column, kind in connection.execute(query).fetchall():
+        if named[file] not in found:
+            found[named[file]] = {}  # the first row is the file itself
+        else:
+            found[named[file]].setdefault(column, kind)
+    return found
+
+
+def _check_columns(plan: Plan, path: Path, own: Columns, *, needs_plan: bool) -> None:
+    """Refuse a file that is no reports to the plan."""
+    codes = code_columns(plan)
+    needed = ["id", *codes] + (["plan"] if needs_plan else [])
+    missing = [column for column in needed if column not in own]
+    if missing == ["plan"]:
+        raise ReportError(f"{path} does not say which plan its reports answer; it needs a column 'plan'")
+    if missing:
+        raise ReportError(f"{path} has no column {quoted(missing)}; reports to this plan have id, {_span(codes)}")
+    extra = [column for column in own if column not in needed and column != "plan"]
+    if extra:
+        raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan: id, {_span(codes)}")
+    kinds = {"id": ("BLOB",), "plan": _TEXTS}
+    wrong = [column for column in needed if own[column] not in kinds.get(column, _INTEGERS)]
+    if wrong:
+        raise ReportError(f"{path}: ids must be 16 bytes and codes integers, {quoted(wrong)} is not")
+
+
+def _span(codes: Sequence[str]) -> str:
+    return codes[0] if len(codes) == 1 else f"{codes[0]} … {codes[-1]}"
+
+
+def _files(paths: Sequence[Path]) -> str:
+    return f"read_parquet({files(paths)}, hive_partitioning = false)"
+
+
+# Reports in NDJSON and CSV, parsed by DuckDB into one table of ids, states and codes (see `tallying`).
+
+
+_UNUSUAL = 3
+"""The state of a line that is none of ours as it stands, and may still hold a report."""
+
+_MOST_ROW_BYTES = 1 << 20
+"""No row of CSV is longer; the engine's own bound is twice that."""
+
+_HEAD = '{"format":"privtally.report/1","plan":"'
+_CODE = "(null|-1|0|[1-9][0-9]{0,9})"
+_NUMBER = "(0|[1-9][0-9]{0,9})"
+_ID = "[0-9a-f]{32}"
+_OURS = f'{_ID}","codes":\\[{_CODE}(,{_CODE})*\\]\\}}'
+_OTHERS = f'[0-9a-f]{{64}}","id":"{_ID}","codes":\\[({_CODE}(,{_CODE})*)?\\]\\}}'
+
+
+def parsed_text(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequence[Path]) -> list[str]:
+    """The query for the reports in NDJSON and CSV, once they are parsed; none where there are no such files."""
+    if not paths:
+        return []
+    parsed = _TextReports(connection, plan)
+    for path in paths:
+        parsed.add_rows(path) if kind_of(path) == "csv" else parsed.add_lines(path)
+    return ["SELECT * FROM parsed"]
+
+
+class _TextReports:
+    """The table of parsed reports."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+        self._connection, self._plan, self._codes = connection, plan, code_columns(plan)
+        columns = ", ".join(f"{column} BIGINT" for column in self._codes)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed (id BLOB, state INTEGER, {columns})")
+
+    def add_rows(self, path: Path) -> None:
+        """Parse a CSV file; its header says what stands where. A pipe, and what the engine refuses, is copied first."""
+        packing = _packing(path)
+        if is_plain(path) and self._add_rows(path, path, packing):
+            return
+        with _temporary() as copy:
+            self._copy_rows(path, packing, copy)
+            if not self._add_rows(path, Path(copy.name), "none"):
+                raise _unreadable(path, "CSV of reports")
+
+    def _add_rows(self, path: Path, readable: Path, packing: Packing) -> bool:
+        """Parse the rows that can be read under another name; False, and nothing is kept, if the engine cannot."""
+        try:
+            line = answers.first_line(self._connection, readable, packing)
+            if line is None:
+                raise ReportError(f"{path}: the file has no reports in it; leave it out")
+            place = {name: f"c{number}" for number, name in enumerate(self._header(path, line))}
+            self._connection.execute(
+                f"INSERT INTO parsed {self._select_rows(place)} FROM {answers.cells(readable, packing, len(place))}"
+            )
+        except duckdb.Error:
+            return False
+        return True
+
+    def _copy_rows(self, path: Path, packing: Packing, output: IO[bytes]) -> None:
+        """Write the lines of a CSV file; one that is too long becomes a row without an id, which is no report."""
+        lines = iter(_text_lines(path, packing, _MOST_ROW_BYTES))
+        header = next(lines, b"")
+        if header is None:
+            raise _unreadable(path, "CSV of reports")
+        names = header.decode(errors="replace").removeprefix("\ufeff")
+        row = [self._plan.digest if name == "plan" else "" for name in self._header(path, names)] if names else []
+        with temporary_room():
+            output.write(header)
+            output.writelines(f"{','.join(row)}\n".encode() if line is None else line for line in lines)
+            output.flush()
+
+    def add_lines(self, path: Path) -> None:
+        """Parse the lines that are written as we write them; if there are others, all are first written again so."""
+        packing = _packing(path)
+        many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
+        if many is None:
+            with _temporary() as copy:
+                canonical_copy(_text_lines(path, packing, answers.MOST_ENGINE_LINE_BYTES), copy)
+                many = self._parse(Path(copy.name), "none", INVALID)
+        if many is None:
+            raise DocumentError(f"{path} cannot be parsed; is there room for temporary files (TMPDIR)?")
+        if not many:
+            raise ReportError(f"{path}: the file has no reports in it; leave it out")
+
+    def _parse(self, path: Path, packing: Packing, otherwise: int) -> int | None:
+        """Parse a file's lines, and say how many; None, and nothing is kept, if some are not as we write them."""
+        longest = 256 + 11 * len(self._codes)  # of lines as we write them; the engine's memory grows with it
+        source = answers.lines(path, packing, longest)
+        connection = self._connection.begin()
+        try:
+            ((many,),) = connection.execute(f"INSERT INTO parsed {self._select_lines(source, otherwise)}").fetchall()
+            unusual = connection.execute(f"SELECT count(*) FROM parsed WHERE state = {_UNUSUAL}").fetchall()
+        except duckdb.Error:
+            connection.rollback()
+            return None
+        if unusual[0][0]:
+            connection.rollback()
+            return None
+        connection.commit()
+        return int(many)
+
+    def _header(self, path: Path, line: str) -> list[str]:
+        needed = ["plan", "id", *self._codes]
+        header = next(csv.reader([line]))
+        missing = [column for column in needed if column not in header]
+        if missing:
+            raise ReportError(f"{path} has no column {quoted(missing)}; reports have plan, id, q1, q2 …")
+        extra = [column for number, column in enumerate(header) if column not in needed or column in header[:number]]
+        if extra:
+            raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan")
+        return header
+
+    def _select_rows(self, place: dict[str, str]) -> str:
+        codes = [f"nullif({place[column]}, '')" for column in self._codes]
+        spelled = [f"coalesce(regexp_full_match({code}, {text(_NUMBER)}), true)" for code in codes]
+        formed = " AND ".join([f"coalesce(regexp_full_match({place['id']}, {text(_ID)}), false)", *spelled])
+        other = f"coalesce({place['plan']}, '') <> {text(self._plan.digest)}"
+        state = f"CASE WHEN {other} THEN {WRONG_PLAN} WHEN {formed} THEN {SOUND} ELSE {INVALID} END"
+        numbers = ", ".join(f"TRY_CAST({code} AS BIGINT)" for code in codes)
+        return f"SELECT CASE WHEN {formed} THEN unhex({place['id']}) END, {state}, {numbers}"
+
+    def _select_lines(self, source: str, otherwise: int) -> str:
+        """A file's reports; lines that are not as we write them have a state of their own."""
+        head = f'{_HEAD}{self._plan.digest}","id":"'
+        own, width = len(head) + 1, len(self._codes)
+        ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {own}), {text(_OURS)})"
+        rest = f"substring(line, {len(_HEAD) + 1})"
+        another = f"starts_with(line, {text(_HEAD)}) AND regexp_full_match({rest}, {text(_OTHERS)})"
+        state = f"CASE WHEN {ours} THEN {SOUND} WHEN {another} THEN {WRONG_PLAN} ELSE {otherwise} END"
+        listed = f"CAST(substring(line, {own + 42}, length(line) - {own + 42}) AS BIGINT[])"
+        codes = [f"codes[{place}] AS {name}" for place, name in enumerate(self._codes, start=1)]
+        return f"""
+            SELECT id, CASE WHEN len(codes) <> {width} THEN {INVALID} ELSE state END AS state, {", ".join(codes)}
+            FROM (
+                SELECT state,
+                       CASE WHEN state = {SOUND} THEN unhex(substring(line, {own}, 32)) END AS id,
+                       CASE WHEN state = {SOUND} THEN {listed} END AS codes
+                FROM (SELECT line, {state} AS state FROM {source} WHERE line <> '')
+            )"""
+
+
+def _text_lines(path: Path, packing: Packing, most: int) -> Lines:
+    return plain_lines(path, most) if packing == "none" else gzip_lines(path, most)
+
+
+def _packing(path: Path) -> Packing:
+    return (format_of(path) or Format("ndjson")).packing
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file of reports holds; NDJSON where its name states no format."""
+    return (format_of(path) or Format("ndjson")).kind
+
+
+@contextmanager
+def _temporary() -> Iterator[IO[bytes]]:
+    """An empty file for a copy of reports."""
+    with temporary_room():
+        file = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
+    with file:
+        yield file
+
+
+def _unreadable(path: Path, kind: str) -> DocumentError:
+    if not path.exists():
+        return DocumentError(missing(path))
+    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")
+
 
 ROWS_AT_ONCE = 1_250_000
 """How many reports' ids are compared at once, which takes some 300 MB."""
@@ -32,59 +385,49 @@ class DuckReports:
         advance: Advance = silently,
     ) -> None:
         self._connection, self._plan, self._in_pieces, self._advance = connection, plan, in_pieces, advance
-        self._paths: dict[Kind, list[Path]] = {"parquet": [], "csv": [], "ndjson": []}
-        for path in paths:
-            self._paths[(format_of(path) or Format("ndjson")).kind].append(path)
+        self._parquet = [path for path in paths if kind_of(path) == "parquet"]
+        self._text = [path for path in paths if kind_of(path) != "parquet"]
 
-    def sources(self) -> list[str]:
-        """Queries for the reports; those in text are parsed once into a table, those in Parquet read by every query."""
-        with self.readable():
-            parquet = parquet_sources(self._connection, self._plan, self._paths["parquet"])
-        if not self._paths["ndjson"] and not self._paths["csv"]:
-            return parquet
-        parsed = TextReports(self._connection, self._plan)
-        for path in self._paths["csv"]:
-            parsed.add_rows(path)
-        for path in self._paths["ndjson"]:
-            parsed.add_lines(path)
-        return [parsed.source, *parquet]
-
-    def pieces(self) -> Iterator[duckdb.DuckDBPyRelation]:
-        """The reports, no two pieces with the same id."""
-        sources = self.sources()
-        with self.readable():
-            rows = sum(self._many(source) for source in sources)
+    def pieces(self) -> Iterator[str]:
+        """The reports; those in text are parsed once into a table, those in Parquet read by every query."""
+        with self._readable():
+            parts = parquet_parts(self._connection, self._plan, self._parquet)
+        sources = parsed_text(self._connection, self._plan, self._text)
+        sources += [f"SELECT * FROM (SELECT {select} FROM {_files(some)})" for select, some in parts]
+        with self._readable():
+            rows = sum(rows_of(self._connection, source) for source in sources)
         pieces = max(1, -(-rows // ROWS_AT_ONCE)) if self._in_pieces else 1
         for piece in range(pieces):
-            within = id_range(piece, pieces)
-            yield self._connection.sql(" UNION ALL ".join(f"{source} WHERE {within}" for source in sources))
+            yield united(sources, piece, pieces)
             self._advance(rows * (piece + 1) // pieces)
 
-    def read(self, table: Any) -> Iterator[list[na.Array]]:
+    def read(self, query: str) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
-        with self.readable():
-            yield from arrow.batches(table)
+        with self._readable():
+            yield from database.batches(self._connection.sql(query))
 
     @contextmanager
-    def readable(self) -> Iterator[None]:
+    def _readable(self) -> Iterator[None]:
         """Say which file cannot be read; the engine's message would quote what is in it."""
         try:
             yield
         except duckdb.Error:
-            raise unreadable(self._connection, self._paths["parquet"]) from None
-
-    def _many(self, source: str) -> int:
-        ((many,),) = self._connection.execute(f"SELECT count(*) FROM ({source})").fetchall()
-        return int(many)
+            raise unreadable_parquet(self._connection, self._parquet) from None
 
 
-def id_range(piece: int, pieces: int) -> str:
-    """The condition that an id is in one of so many ranges of equal size; rows without one are in the first."""
-    least = f"id >= {_blob(piece, pieces)}" if piece else "true"
-    most = f"id < {_blob(piece + 1, pieces)}" if piece + 1 < pieces else "true"
-    return f"({least} AND {most}{'' if piece else ' OR id IS NULL'})"
+def rows_of(connection: duckdb.DuckDBPyConnection, source: str) -> int:
+    """How many rows a query gives."""
+    ((many,),) = connection.execute(f"SELECT count(*) FROM ({source})").fetchall()
+    return int(many)
 
 
-def _blob(piece: int, pieces: int) -> str:
-    start = (piece * (1 << 32) // pieces).to_bytes(4, "big")
-    return f"unhex('{start.hex()}')"
+def united(sources: Sequence[str], piece: int, pieces: int) -> str:
+    """The rows with an id in one of so many ranges of equal size; rows without one are in the first."""
+    least = f"id >= {_start(piece, pieces)}" if piece else "true"
+    most = f"id < {_start(piece + 1, pieces)}" if piece + 1 < pieces else "true"
+    within = f"({least} AND {most}{'' if piece else ' OR id IS NULL'})"
+    return " UNION ALL ".join(f"{source} WHERE {within}" for source in sources)
+
+
+def _start(piece: int, pieces: int) -> str:
+    return f"unhex('{piece * (1 << 32) // pieces:08x}')"

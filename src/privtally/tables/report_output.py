@@ -9,24 +9,156 @@ An attribute that was not asked is null, and empty in CSV.
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
+from privtally.exact.types import Codes
 from privtally.files import is_stream, replacing, unwritable, write_whole
 from privtally.schema import code_type
-from privtally.tables import arrow
-from privtally.tables.database import engine, literal, text
-from privtally.tables.gathering import Gathered
-from privtally.tables.parquet_file import CodeColumn, write_parquet
-from privtally.tables.paths import Format, format_of
+from privtally.tables import database
+from privtally.tables.database import Format, engine, format_of, literal, temporary_room, text
+from privtally.tables.tallying import code_columns
+
+# Reports gathered before any is written, however many there are, and given back in the order of their random ids.
+
+
+MOST_BYTES = 1 << 27
+"""How much of all reports is in memory before it goes to a temporary file."""
+ALL = 1 << 62
+"""The same where the reports came from memory and go there: all of them."""
+BATCH = 122_880
+"""About how many reports come at once: as many as the engine puts into a row group."""
+_BUCKETS = 256
+
+Piece = tuple[NDArray[np.uint8], Codes]
+"""Ids (report, byte) and codes (report, attribute) of some reports."""
+
+
+class Gathered:
+    """Reports to one plan. Its temporary file stands where TMPDIR says and has no name: nothing is left of it."""
+
+    def __init__(self, plan: Plan, *, keep_order: bool = False, most_bytes: int = MOST_BYTES) -> None:
+        self._plan, self._keep_order, self._most_bytes = plan, keep_order, most_bytes
+        self._kind = code_type(plan.sampler.outputs)
+        self._buckets: list[list[Piece]] = [[] for _ in range(1 if keep_order else _BUCKETS)]
+        self._file: IO[bytes] | None = None
+        self._stored: list[list[tuple[int, int]]] = [[] for _ in self._buckets]
+        """Where each bucket's pieces stand in the file, ids before codes: start and number of reports."""
+        self._held = 0
+        self._open = ExitStack()
+        self.reports = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def add(self, reports: Reports) -> None:
+        """Gather more reports."""
+        ids, codes, ends = reports.ids, np.ascontiguousarray(reports.codes, dtype=self._kind), [len(reports)]
+        if not self._keep_order:
+            order = np.argsort(ids[:, 0], kind="stable")
+            ends = np.cumsum(np.bincount(ids[:, 0], minlength=_BUCKETS)).tolist()
+            ids, codes = ids.take(order, axis=0), codes.take(order, axis=0)
+        for bucket, start, end in zip(self._buckets, [0, *ends[:-1]], ends, strict=True):
+            if start < end:
+                bucket.append((ids[start:end], codes[start:end]))
+        self.reports += len(reports)
+        self._held += ids.nbytes + codes.nbytes
+        if self._held > self._most_bytes:
+            self._store()
+
+    def batches(self) -> Iterator[Reports]:
+        """All reports, in the order of their ids, or as they came; may be called again."""
+        for ids, codes in _in_steps(self._pieces(0)) if self._keep_order else self._in_order():
+            yield Reports(self._plan, ids, codes)
+
+    def _in_order(self) -> Iterator[Piece]:
+        """Buckets sorted, several small ones together and a large one in parts."""
+        together = min(max(1, _BUCKETS * BATCH // max(1, self.reports)), _BUCKETS)
+        for start in range(0, _BUCKETS, together):
+            own = range(start, min(start + together, _BUCKETS))
+            pieces = [piece for number in own for piece in self._pieces(number)]
+            if pieces:
+                ids, codes = _joined(pieces)
+                order = order_of(ids)
+                for part in np.array_split(order, max(1, round(len(order) / BATCH))):
+                    yield ids.take(part, axis=0), codes.take(part, axis=0)
+
+    def _pieces(self, number: int) -> Iterator[Piece]:
+        """What was put into a bucket, first what lies in the file."""
+        width = self._plan.sampler.width
+        for start, rows in self._stored[number]:
+            assert self._file is not None
+            self._file.seek(start)
+            ids = np.frombuffer(self._file.read(rows * ID_BYTES), dtype=np.uint8).reshape(rows, ID_BYTES)
+            codes = np.frombuffer(self._file.read(rows * width * self._kind.itemsize), dtype=self._kind)
+            yield ids, codes.reshape(rows, width)
+        yield from self._buckets[number]
+
+    def _store(self) -> None:
+        """Put what is in memory into the temporary file."""
+        with temporary_room():
+            if self._file is None:
+                self._file = self._open.enter_context(nameless_file())
+            self._file.seek(0, 2)
+            for pieces, stored in zip(self._buckets, self._stored, strict=True):
+                if pieces:
+                    ids, codes = _joined(pieces)
+                    stored.append((self._file.tell(), len(ids)))
+                    self._file.write(ids.data)
+                    self._file.write(codes.data)
+                    pieces.clear()
+            self._file.flush()
+        self._held = 0
+
+
+def order_of(ids: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """The places of ids in ascending order: by their first half, and where that is equal by their second."""
+    first, second = (half.astype(np.uint64) for half in np.ascontiguousarray(ids).view(">u8").T)
+    order = np.argsort(first)
+    ascending = first.take(order)
+    return np.lexsort((second, first)) if (ascending[1:] == ascending[:-1]).any() else order
+
+
+def _in_steps(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The same reports, small pieces together and large ones in parts."""
+    held: list[Piece] = []
+    rows = 0
+    for ids, codes in pieces:
+        for start in range(0, len(ids), BATCH):
+            held.append((ids[start : start + BATCH], codes[start : start + BATCH]))
+            rows += len(held[-1][0])
+            if rows >= BATCH:
+                yield _joined(held)
+                held, rows = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(pieces: list[Piece]) -> Piece:
+    ids, codes = zip(*pieces, strict=True)
+    return np.concatenate(ids), np.concatenate(codes)
+
+
+def nameless_file() -> IO[bytes]:
+    """A temporary file that has no name, and is gone when it is closed."""
+    return tempfile.TemporaryFile()  # it is closed with the reports
+
 
 FORMAT = "privtally.reports/1"
 """What a Parquet file of reports says of itself."""
@@ -50,22 +182,26 @@ def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
 
 
 def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
-    if known.kind == "parquet":
-        with path.open("wb") as file:
-            metadata = {"format": FORMAT, "plan": plan.digest}
-            write_parquet(file, _parquet_columns(plan), metadata, ahead(gathered.batches()))
-        return
-    select, options = _csv(plan) if known.kind == "csv" else _ndjson(plan)
+    match known.kind:
+        case "parquet":
+            select, options = id_and_codes(plan), parquet_options({"plan": plan.digest})
+        case "csv":
+            select, options = _csv(plan), f"FORMAT csv, HEADER true, COMPRESSION '{known.packing}'"
+        case "ndjson":
+            select, options = _ndjson(plan), f"{_LINES}, COMPRESSION '{known.packing}'"
     stream = stream_of(plan, gathered)
-    with engine() as connection, arrow.registered(connection, "gathered", stream.until_fault()), writing(path, stream):
+    with (
+        engine() as connection,
+        database.registered(connection, "gathered", stream.until_fault()),
+        writing(path, stream),
+    ):
         connection.execute(
-            f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} "
-            f"({options}, COMPRESSION '{known.packing}', USE_TMP_FILE false)"
+            f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options}, USE_TMP_FILE false)"
         )
 
 
 @contextmanager
-def writing(path: Path, *streams: arrow.Stream) -> Iterator[None]:
+def writing(path: Path, *streams: database.ArrowStream) -> Iterator[None]:
     """Say why the engine could not write: the streams could not be made, or the place cannot be written."""
     try:
         yield
@@ -76,30 +212,25 @@ def writing(path: Path, *streams: arrow.Stream) -> Iterator[None]:
             raise stream.fault
 
 
-def stream_of(plan: Plan, gathered: Gathered) -> arrow.Stream:
+def stream_of(plan: Plan, gathered: Gathered) -> database.ArrowStream:
     """Gathered reports as a table of ids and codes."""
     kind = code_type(plan.sampler.outputs)
     columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
 
-    def make() -> Iterator[Mapping[str, arrow.Column]]:
-        for reports in ahead(gathered.batches()):
+    def make() -> Iterator[Mapping[str, database.Column]]:
+        for reports in _ahead(gathered.batches()):
             yield {"id": reports.ids, **dict(zip(columns, reports.codes.T, strict=True))}
 
-    return arrow.Stream({"id": np.empty((0, ID_BYTES), dtype=np.uint8), **columns}, make)
+    return database.ArrowStream({"id": np.empty((0, ID_BYTES), dtype=np.uint8), **columns}, make)
 
 
-def ahead(batches: Iterator[Reports]) -> Iterator[Reports]:
+def _ahead(batches: Iterator[Reports]) -> Iterator[Reports]:
     """The same batches, each made while the one before it is used."""
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, batches, None)
         while (batch := following.result()) is not None:
             following = pool.submit(next, batches, None)
             yield batch
-
-
-def code_columns(plan: Plan) -> list[str]:
-    """The names of the columns of codes."""
-    return [f"q{number}" for number in range(1, plan.sampler.width + 1)]
 
 
 def _codes(plan: Plan) -> list[str]:
@@ -118,20 +249,45 @@ def id_and_codes(plan: Plan) -> str:
     return ", ".join(["id", *named_codes(plan)])
 
 
-def _parquet_columns(plan: Plan) -> list[CodeColumn]:
-    mechanism = plan.sampler
-    facts = zip(code_columns(plan), mechanism.outputs, mechanism.silences, strict=True)
-    return [CodeColumn(name, size if silence is None else silence, silence) for name, size, silence in facts]
+def parquet_options(facts: Mapping[str, str]) -> str:
+    """How the engine writes Parquet, and what the file says of itself beside its format.
+
+    Random ids have no repetitions to look for and nothing to compress: a short dictionary, and version 2 of the format,
+    whose ids have no lengths between them, made the smallest and quickest files.
+    """
+    metadata = ", ".join(f"{key}: {text(value)}" for key, value in {"format": FORMAT, **facts}.items())
+    how = "PARQUET_VERSION v2, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 300"
+    return f"FORMAT parquet, {how}, KV_METADATA {{{metadata}}}"
 
 
-def _csv(plan: Plan) -> tuple[str, str]:
-    return ", ".join(
-        [f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named_codes(plan)]
-    ), "FORMAT csv, HEADER true"
+def _csv(plan: Plan) -> str:
+    return ", ".join([f"{text(plan.digest)} AS plan", "lower(hex(id)) AS id", *named_codes(plan)])
 
 
-def _ndjson(plan: Plan) -> tuple[str, str]:
+def _ndjson(plan: Plan) -> str:
     start = f'{{"format":"privtally.report/1","plan":"{plan.digest}","id":"'
     codes = " || ',' || ".join(f"coalesce(CAST({code} AS VARCHAR), 'null')" for code in _codes(plan))
-    line = f"{text(start)} || lower(hex(id)) || '\",\"codes\":[' || {codes} || ']}}'"
-    return line, "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'"
+    return f"{text(start)} || lower(hex(id)) || '\",\"codes\":[' || {codes} || ']}}'"
+
+
+_LINES = "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'"
+"""One column, written as it is."""
+
+
+# Reports to several plans of one schema in one Parquet file: the plan's digest in a column, ids if they are wanted.
+
+
+def write_export(path: Path, reports: Mapping[Plan, Gathered], *, ids: bool) -> None:
+    """Write reports as `tally` reads them, if they have ids."""
+    streams = [stream_of(plan, gathered) for plan, gathered in reports.items()]
+    tables = " UNION ALL ".join(_select(plan, place, ids=ids) for place, plan in enumerate(reports))
+    with engine(threads=1) as connection, ExitStack() as stack:
+        for place, stream in enumerate(streams):
+            stack.enter_context(database.registered(connection, f"gathered{place}", stream.until_fault()))
+        with writing(path, *streams):
+            connection.execute(f"COPY ({tables}) TO {text(literal(path))} ({parquet_options({})})")
+
+
+def _select(plan: Plan, place: int, *, ids: bool) -> str:
+    columns = [f"{text(plan.digest)} AS plan", *(["id"] if ids else []), *named_codes(plan)]
+    return f"SELECT {', '.join(columns)} FROM gathered{place}"

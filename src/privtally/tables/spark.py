@@ -1,25 +1,39 @@
 """Spark as an engine: on this machine, or on a cluster whose machines see the files. Needs the extra `spark`."""
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import duckdb
+import nanoarrow as na
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import octet_length
 
-from privtally.errors import EngineError
+from privtally.documents.plan import Plan, load_plan
+from privtally.errors import DocumentError, EngineError, PrivtallyError
+from privtally.exact.randomness import Stream
+from privtally.files import STANDARD, Advance, draft_of, silently, write_whole_directory
+from privtally.participant.respond import respond_many
+from privtally.tables import database
+from privtally.tables.answers import open_answers
+from privtally.tables.database import every_file, rows_in_parquet
+from privtally.tables.report_input import kind_of, parquet_parts, parsed_text, united, unreadable_parquet
+from privtally.tables.report_output import Gathered, write_reports
 
 PATIENCE = 5.0, 60.0
 """How many seconds a master has for an answer, and for a first worker."""
@@ -29,6 +43,7 @@ MOST_GROUPS = 8_000_000
 
 SPARK_FAULTS = (PySparkException, Py4JError, ConnectionError)
 _HERE = "local[*]"
+_FAILED = "Spark gave the job up; its workers must run, and be able to read these files under the same paths"
 _SETTINGS = {
     "spark.app.name": "privtally",
     "spark.ui.enabled": "false",
@@ -39,24 +54,63 @@ _SETTINGS = {
 }
 
 
-class SparkLibrary:
-    """See `library`."""
+class SparkReports:
+    """Reports in files, as `tally_table` takes them. Spark reads Parquet itself; text is parsed by DuckDB first."""
 
-    faults: tuple[type[Exception], ...] = SPARK_FAULTS
-    failed = "Spark gave the job up; its workers must run, and be able to read these files under the same paths"
+    def __init__(
+        self,
+        session: SparkSession,
+        connection: duckdb.DuckDBPyConnection,
+        plan: Plan,
+        paths: Sequence[Path],
+        *,
+        in_pieces: bool = True,
+        advance: Advance = silently,
+    ) -> None:
+        self._session, self._connection, self._plan = session, connection, plan
+        self._in_pieces, self._advance = in_pieces, advance
+        self._parquet = [path for path in paths if kind_of(path) == "parquet"]
+        self._text = [path for path in paths if kind_of(path) != "parquet"]
+        self._tables: dict[str, Any] = {}
 
-    def __init__(self, session: SparkSession) -> None:
-        self._session = session
+    def pieces(self) -> Iterator[str]:
+        """The reports, read again for every piece: as many as what is brought here at once allows."""
+        with tempfile.TemporaryDirectory(prefix="privtally-") as room:
+            with self._readable():
+                parts = parquet_parts(self._connection, self._plan, self._parquet)
+                for source in parsed_text(self._connection, self._plan, self._text):
+                    parsed = Path(room, "parsed.parquet")
+                    self._connection.sql(source).write_parquet(str(parsed))
+                    parts.append(("*", [parsed]))
+                rows = rows_in_parquet(self._connection, [path for _, paths in parts for path in paths])
+                self._tables = {f"part{number}": self.scan(paths) for number, (_, paths) in enumerate(parts)}
+            names = zip(self._tables, parts, strict=True)
+            sources = [f"SELECT * FROM (SELECT {select} FROM {{{name}}})" for name, (select, _) in names]
+            groups = min(rows, prod(self._plan.sampler.outputs))
+            pieces = max(1, -(-groups // MOST_GROUPS)) if self._in_pieces else 1
+            for piece in range(pieces):
+                yield united(sources, piece, pieces)
+                self._advance(rows * (piece + 1) // pieces)
 
     def scan(self, paths: Sequence[Path]) -> DataFrame:
-        table = self._session.read.parquet(*map(spark_path, paths))
-        return table.withColumn("bytes", octet_length("id"))
+        """The table in Parquet files of the same columns."""
+        return self._session.read.parquet(*map(spark_path, paths))
 
-    def collect(self, table: DataFrame) -> Any:
-        return table.toArrow()
+    def read(self, query: str) -> Iterator[list[na.Array]]:
+        """Batches of what was computed."""
+        with self._readable():
+            computed = self._session.sql(query, **self._tables).toArrow()
+        return database.batches(computed)
 
-    def pieces(self, rows: int, groups: int) -> int:  # noqa: ARG002  # Spark itself puts on disk what is too much
-        return max(1, -(-groups // MOST_GROUPS))
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say which file cannot be read; the message of Spark and of DuckDB would quote what is in it."""
+        try:
+            yield
+        except SPARK_FAULTS:
+            raise unreadable_parquet(self._connection, self._parquet, _FAILED) from None
+        except duckdb.Error:
+            raise unreadable_parquet(self._connection, self._parquet) from None
 
 
 @contextmanager
@@ -131,3 +185,87 @@ def _await_worker(session: SparkSession, master: str) -> None:
         if time.monotonic() > end:
             raise EngineError(f"the Spark master {master} has no free worker; start one, or try again later")
         time.sleep(0.1)
+
+
+# Answers in files become private reports on Spark's workers, where the files are. Needs the extra `spark`.
+
+
+class Privatised(NamedTuple):
+    """What was written, and the columns that were not read."""
+
+    files: int
+    reports: int
+    ignored: list[str]
+
+
+class _Attempt(NamedTuple):
+    """A file that one attempt wrote."""
+
+    name: str
+    reports: int
+    ignored: list[str]
+
+
+def privatise_files(
+    plan: Plan, paths: Sequence[Path], output: Path, *, master: str | None = None, coded: bool = False
+) -> Privatised:
+    """Privatise files of answers into a directory of as many Parquet files, which appears whole or not at all."""
+    files = every_file(paths)
+    if STANDARD in files:
+        raise DocumentError("Spark's workers cannot read standard input; name files")
+    with write_whole_directory(output) as draft, _room_for_attempts(output) as room:
+        attempt = partial(privatise_file, plan.dump(), str(room.absolute()), coded)
+        with spark_session(master) as session:
+            done = _one_each(session, attempt, [str(path.absolute()) for path in files])
+        publish(room, draft, sorted(one.name for one in done))
+    ignored = dict.fromkeys(column for one in done for column in one.ignored)
+    return Privatised(len(done), sum(one.reports for one in done), [*ignored])
+
+
+def privatise_file(plan: bytes, room: str, coded: bool, path: str) -> _Attempt | PrivtallyError:  # noqa: FBT001  # Spark passes arguments by place
+    """One attempt at one file, on a worker. A refusal is given back: trying again would not help."""
+    name = f"{secrets.token_hex(16)}.parquet"
+    try:
+        the_plan, source = load_plan(plan), Stream.from_system()
+        with open_answers([Path(path)], the_plan.schema, coded=coded) as answers, Gathered(the_plan) as gathered:
+            for records in answers.batches():
+                gathered.add(respond_many(the_plan, records, source))
+            write_reports(Path(room, name), the_plan, gathered)
+    except PrivtallyError as refusal:
+        return refusal
+    return _Attempt(name, gathered.reports, [*answers.ignored])
+
+
+def _one_each(session: SparkSession, attempt: "partial[_Attempt | PrivtallyError]", files: list[str]) -> list[_Attempt]:
+    """The attempt that Spark takes for each file."""
+    try:
+        results = session.sparkContext.parallelize(files, len(files)).map(attempt).collect()
+    except SPARK_FAULTS:  # its message may hold anything
+        raise EngineError(
+            "Spark gave the job up; its workers need privtally and must be able to read and write these directories"
+        ) from None
+    done: list[_Attempt] = []
+    for result in results:
+        if isinstance(result, PrivtallyError):
+            raise result
+        done.append(result)
+    return done
+
+
+@contextmanager
+def _room_for_attempts(output: Path) -> Iterator[Path]:
+    """A hidden directory beside the output. A late attempt may still write into it, but never into the output."""
+    room = draft_of(output)
+    room.mkdir()
+    try:
+        yield room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def publish(room: Path, draft: Path, names: Sequence[str]) -> None:
+    """Move the named files; their times become equal, since they would say which was finished first."""
+    now = draft.stat().st_mtime_ns
+    for name in names:
+        (room / name).replace(draft / name)
+        os.utime(draft / name, ns=(now, now))

@@ -1,4 +1,4 @@
-"""Reports in a table of any engine become counts: one expression, whatever computes it.
+"""Reports in a table become counts: one query, which DuckDB and Spark both run.
 
 A table of reports has the columns
 
@@ -15,21 +15,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
-from operator import and_, or_
-from typing import Any, Protocol
+from typing import Protocol
 
 import nanoarrow as na
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.collector.tally import Tallied, count_times, nothing
+from privtally.collector.tally import count_times, nothing
+from privtally.documents.counts import SUB_REPORT_LIMIT, Counts
 from privtally.documents.plan import Plan
-from privtally.documents.sub_reports import SUB_REPORT_LIMIT
-from privtally.exact.arrays import Integers
+from privtally.exact.types import Integers
 from privtally.names import SetAside
-from privtally.tables import arrow
-from privtally.tables.report_output import code_columns
+from privtally.tables import database
 
 SOUND, WRONG_PLAN, INVALID = range(3)
 """What is known of a row: a report of the plan's form, a report to another plan, or none."""
@@ -37,14 +34,19 @@ SOUND, WRONG_PLAN, INVALID = range(3)
 _WORD = 1 << 62
 
 
+def code_columns(plan: Plan) -> list[str]:
+    """The names of the columns of codes."""
+    return [f"q{number}" for number in range(1, plan.sampler.width + 1)]
+
+
 class Engine(Protocol):
     """What computes over tables."""
 
-    def pieces(self) -> Iterator[Any]:
-        """The reports as tables of the engine's own kind, no two of which share an id."""
+    def pieces(self) -> Iterator[str]:
+        """Queries for the reports, no two of which give the same id."""
 
-    def read(self, table: Any) -> Iterator[list[na.Array]]:
-        """The columns of a table that was computed, batch by batch."""
+    def read(self, query: str) -> Iterator[list[na.Array]]:
+        """The columns of what a query gives, batch by batch."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,12 @@ class Packing:
         """The columns of integers."""
         return [f"word{number}" for number in range(len(self.words))]
 
-    def packed(self) -> list[nw.Expr]:
+    def packed(self) -> list[str]:
         """The integers of a row."""
         sizes, codes = self.plan.sampler.outputs, self._codes()
         return [
-            reduce(lambda total, own: total * sizes[own] + codes[own], word[1:], codes[word[0]]).alias(name)
-            for name, word in zip(self.names, self.words, strict=True)
+            reduce(lambda total, own: f"({total} * {sizes[own]} + {codes[own]})", word[1:], codes[word[0]])
+            for word in self.words
         ]
 
     def unpacked(self, words: Sequence[Integers]) -> Integers:
@@ -90,34 +92,33 @@ class Packing:
                 rest, codes[:, attribute] = np.divmod(rest, self.plan.sampler.outputs[attribute])
         return codes
 
-    def possible(self) -> nw.Expr:
+    def possible(self) -> str:
         """Whether the plan can give a row's codes."""
         mechanism = self.plan.sampler
         within = []
         for column, output, silence in zip(self.columns, mechanism.outputs, mechanism.silences, strict=True):
-            code = nw.col(column)
-            stated = (code >= 0) & (code < (output if silence is None else silence))
-            within.append(stated.fill_null(silence is not None))  # what null means here
+            stated = f"{column} >= 0 AND {column} < {output if silence is None else silence}"
+            within.append(f"coalesce({stated}, {silence is not None})")  # what null means here
         for part in mechanism.parts:
             if part.silent:
-                shown = [(~nw.col(self.columns[own]).is_null()).cast(nw.Int64) for own in part.attributes]
-                within.append(sum(shown[1:], start=shown[0]) == part.shown)
-        return reduce(and_, within)
+                shown = (f"CASE WHEN {self.columns[own]} IS NULL THEN 0 ELSE 1 END" for own in part.attributes)
+                within.append(f"{' + '.join(shown)} = {part.shown}")
+        return " AND ".join(within)
 
-    def _codes(self) -> list[nw.Expr]:
-        codes = [nw.col(column).cast(nw.Int64) for column in self.columns]
+    def _codes(self) -> list[str]:
+        codes = [f"CAST({column} AS BIGINT)" for column in self.columns]
         pairs = zip(codes, self.plan.sampler.silences, strict=True)
-        return [code if silence is None else code.fill_null(silence) for code, silence in pairs]
+        return [code if silence is None else f"coalesce({code}, {silence})" for code, silence in pairs]
 
 
-def tally_table(plan: Plan, engine: Engine, *, trust_ids: bool = False, limit: int = SUB_REPORT_LIMIT) -> Tallied:
+def tally_table(plan: Plan, engine: Engine, *, trust_ids: bool = False, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of an engine's reports; with `trust_ids` ids are not compared, and every report counts."""
     packing, total, repeated = Packing(plan), nothing(plan, limit), 0
     aside: dict[SetAside, int] = {}
     counted = _trusting if trust_ids else _once_each
     for piece in engine.pieces():
-        for batch in engine.read(nw.to_native(counted(packing, nw.from_native(piece)))):
-            state, conflicts, ids, reports, *words = (arrow.numbers(column) for column in batch)
+        for batch in engine.read(counted(packing, piece)):
+            state, conflicts, ids, reports, *words = (database.numbers(column) for column in batch)
             sound = (state == SOUND) & (conflicts == 0)
             codes = packing.unpacked([word[sound] for word in words])
             total += count_times(plan, codes, ids[sound], limit)
@@ -125,21 +126,20 @@ def tally_table(plan: Plan, engine: Engine, *, trust_ids: bool = False, limit: i
             for reason, own in _reasons(state, conflicts):
                 if own.any():
                     aside[reason] = aside.get(reason, 0) + int(reports[own].sum())
-    return Tallied(total, repeated, aside)
+    return total.leaving_out(repeated, aside)
 
 
 def set_aside(plan: Plan, engine: Engine, *, trust_ids: bool = False) -> Iterator[tuple[bytes | None, SetAside]]:
     """The id of every report that is not sound, and unless ids are trusted every id with several reports."""
     packing = Packing(plan)
     for piece in engine.pieces():
-        rows = judged(packing, nw.from_native(piece), "id")
-        for batch in engine.read(nw.to_native(rows.filter(nw.col("state") != SOUND).select("id", "state"))):
-            for name, state in zip(batch[0].to_pylist(), arrow.numbers(batch[1]).tolist(), strict=True):
+        rows = _judged(packing, piece, "id")
+        for batch in engine.read(f"SELECT id, state FROM ({rows}) WHERE state <> {SOUND}"):
+            for name, state in zip(batch[0].to_pylist(), database.numbers(batch[1]).tolist(), strict=True):
                 yield name, "wrong_plan" if state == WRONG_PLAN else "invalid_report"
         if trust_ids:
             continue
-        conflicting = by_id(packing, rows).filter(nw.col("conflict") == 1).select("id")
-        for batch in engine.read(nw.to_native(conflicting)):
+        for batch in engine.read(f"SELECT id FROM ({_by_id(packing, rows)}) WHERE conflict = 1"):
             for name in batch[0].to_pylist():
                 yield name, "id_conflict"
 
@@ -153,40 +153,35 @@ def _reasons(state: Integers, conflicts: Integers) -> list[tuple[SetAside, NDArr
     ]
 
 
-def judged(packing: Packing, rows: Any, *others: str) -> Any:
-    """Reports with their state and packed codes, and other columns; what is not sound has -1 for codes."""
-    sound = (nw.col("state") == SOUND) & packing.possible()
+def _judged(packing: Packing, rows: str, other: str) -> str:
+    """Reports with their state and packed codes, and another column; what is not sound has -1 for codes."""
+    sound = f"state = {SOUND} AND {packing.possible()}"
     pairs = zip(packing.packed(), packing.names, strict=True)
-    words = [nw.when(sound).then(word).otherwise(nw.lit(-1)).alias(name) for word, name in pairs]
-    unsound = nw.when(nw.col("state") == WRONG_PLAN).then(nw.lit(WRONG_PLAN)).otherwise(nw.lit(INVALID))
-    state = nw.when(sound).then(nw.lit(SOUND)).otherwise(unsound).cast(nw.Int64).alias("state")
-    return rows.select(*others, state, *words)
+    words = ", ".join(f"CASE WHEN {sound} THEN {word} ELSE -1 END AS {name}" for word, name in pairs)
+    unsound = f"WHEN state = {WRONG_PLAN} THEN {WRONG_PLAN} ELSE {INVALID}"
+    return f"SELECT {other}, CASE WHEN {sound} THEN {SOUND} {unsound} END AS state, {words} FROM ({rows})"
 
 
-def _trusting(packing: Packing, rows: Any) -> Any:
+def _trusting(packing: Packing, rows: str) -> str:
     """How often each report was seen; equal ones are put together first, then looked at."""
-    seen = rows.group_by("state", *packing.columns).agg(nw.len().cast(nw.Int64).alias("reports"))
-    one_each = nw.col("reports").alias("ids")
-    no_conflict = nw.lit(0).cast(nw.Int64).alias("conflict")
-    return judged(packing, seen, "reports").select("state", no_conflict, one_each, "reports", *packing.names)
+    columns = ", ".join(["state", *packing.columns])
+    seen = f"SELECT {columns}, count(*) AS reports FROM ({rows}) GROUP BY {columns}"
+    each = f"state, 0 AS conflict, reports AS ids, reports, {', '.join(packing.names)}"
+    return f"SELECT {each} FROM ({_judged(packing, seen, 'reports')})"
 
 
-def _once_each(packing: Packing, rows: Any) -> Any:
+def _once_each(packing: Packing, rows: str) -> str:
     """How often each report was seen, and under how many ids; ids that have several reports are told apart."""
-    return (
-        by_id(packing, judged(packing, rows, "id"))
-        .group_by("state", "conflict", *packing.names)
-        .agg(nw.len().cast(nw.Int64).alias("ids"), nw.col("reports").sum().cast(nw.Int64).alias("reports"))
-        .select("state", "conflict", "ids", "reports", *packing.names)
-    )
+    words = ", ".join(packing.names)
+    many = "count(*) AS ids, CAST(sum(reports) AS BIGINT) AS reports"
+    each = _by_id(packing, _judged(packing, rows, "id"))
+    return f"SELECT state, conflict, {many}, {words} FROM ({each}) GROUP BY state, conflict, {words}"
 
 
-def by_id(packing: Packing, rows: Any) -> Any:
+def _by_id(packing: Packing, rows: str) -> str:
     """Each id with its packed codes, how many reports have it, and whether they differ; one row for the unsound."""
-    named = nw.when(nw.col("state") == SOUND).then(nw.col("id")).otherwise(nw.lit(None)).alias("id")
-    least = [nw.col(name).min().alias(name) for name in packing.names]
-    most = [nw.col(name).max().alias(f"most {name}") for name in packing.names]
-    many = nw.len().cast(nw.Int64).alias("reports")
-    differ = reduce(or_, (nw.col(name) != nw.col(f"most {name}") for name in packing.names))
-    conflict = nw.when(differ).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64).alias("conflict")
-    return rows.with_columns(named).group_by("id", "state").agg(*least, *most, many).with_columns(conflict)
+    least = ", ".join(f"min({word}) AS {word}" for word in packing.names)
+    differ = " OR ".join(f"min({word}) <> max({word})" for word in packing.names)
+    named = f"SELECT CASE WHEN state = {SOUND} THEN id END AS id, state, {', '.join(packing.names)} FROM ({rows})"
+    conflict = f"CASE WHEN {differ} THEN 1 ELSE 0 END AS conflict"
+    return f"SELECT id, state, {least}, count(*) AS reports, {conflict} FROM ({named}) GROUP BY id, state"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from privtally.lab.paper.datasets import DIRECTORY_VARIABLE
+from privtally.lab.paper.data import DIRECTORY_VARIABLE
 
 DIRECTORY = Path(os.environ[DIRECTORY_VARIABLE]) if os.environ.get(DIRECTORY_VARIABLE) else None
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privtally.errors import DocumentError
-from privtally.lab.paper.datasets import data_directory, load_dataset
+from privtally.lab.paper.data import data_directory, load_dataset
 from tests.lab.paper.data import DIRECTORY, needs_data
 
 

@@ -6,16 +6,16 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from privtally.collector.copies import COPY_RULES
+from privtally.collector.copies import copy_probabilities as product_copies
 from privtally.collector.estimate import estimate
 from privtally.collector.learn import learn
-from privtally.collector.learn.rules import COPY_RULES
-from privtally.collector.learn.rules import copy_probabilities as product_copies
 from privtally.collector.tally import count
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
-from privtally.lab.paper.experiment import Setting, debias, normalised, run_errors
+from privtally.lab.paper.experiments import Setting, debias, normalised, run_errors
 from privtally.lab.population import Synthetic
-from privtally.mechanisms.channel import randomized_response
+from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.fills import RowFill
 from privtally.names import Rule
 from tests.support import plan_of, schema_of

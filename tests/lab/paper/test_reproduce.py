@@ -3,12 +3,14 @@
 import math
 from collections.abc import Iterable
 
-from privtally.lab.paper.panels import Conventions
-from privtally.lab.paper.reproduce import Result, choose_ids, reproduce, root_mean_square_z
+from privtally.lab.paper.experiments import Conventions, Result, choose_ids, reproduce, root_mean_square_z
 from tests.lab.paper.data import DIRECTORY, needs_data
 from tests.scale import scaled
 
-FIGURES = ["fig_3", "fig_4", "fig_5", "fig_6", "fig_9", *(f"table_{number}" for number in range(4, 10))]
+FIGURES = scaled(
+    ["fig_3", "fig_6", "table_4", "table_9"],
+    ["fig_3", "fig_4", "fig_5", "fig_6", "fig_9", *(f"table_{number}" for number in range(4, 10))],
+)
 
 
 def results(ids: list[str], conventions: Conventions = "published") -> list[Result]:

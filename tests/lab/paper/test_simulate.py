@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privtally.lab.paper.experiment import copy_matrix, pivot_one_way, respond, response_matrix
+from privtally.lab.paper.experiments import copy_matrix, pivot_one_way, respond, response_matrix
 from privtally.lab.population import marginals
 from tests.lab.moments import agrees
 from tests.support import records_of

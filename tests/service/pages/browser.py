@@ -119,8 +119,9 @@ def running(folder: Path) -> Iterator[Running]:
     """The service over an empty store."""
     from privtally.lab.advise import recommend
     from privtally.service.app import create_app
-    from privtally.service.pages import Setup, add_pages
-    from privtally.service.tokens import new_admin_token
+    from privtally.service.operations import new_admin_token
+    from privtally.service.pages import add_pages
+    from privtally.service.pages.rendering import Setup
     from privtally.store import open_store
 
     store = asyncio.run(open_store(f"sqlite:///{folder}/store.db"))

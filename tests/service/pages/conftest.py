@@ -21,8 +21,9 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
 
     from privtally.lab.advise import recommend
     from privtally.service.app import create_app
-    from privtally.service.pages import Setup, add_pages
-    from privtally.service.tokens import new_admin_token
+    from privtally.service.operations import new_admin_token
+    from privtally.service.pages import add_pages
+    from privtally.service.pages.rendering import Setup
     from privtally.store import open_store
 
     store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))

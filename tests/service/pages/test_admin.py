@@ -157,7 +157,7 @@ def test_logging_out_ends_the_session_and_not_only_the_cookie(admin: Visitor) ->
 
 
 def test_a_new_token_ends_all_sessions(admin: Visitor) -> None:
-    from privtally.service.tokens import new_admin_token
+    from privtally.service.operations import new_admin_token
 
     asyncio.run(new_admin_token(admin.client.app.state.collector.store))
     assert admin.open("/").status_code == 303

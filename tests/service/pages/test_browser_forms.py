@@ -30,16 +30,6 @@ def test_a_question_that_was_added_has_the_focus_and_its_range_is_refused_in_ger
         expect(page.locator("#advice .figure")).to_be_visible()
 
 
-def test_a_login_leads_to_the_survey_that_was_asked_for(service: Running) -> None:
-    campaign = service.survey()
-    with service.window() as operator:
-        page = operator.open(f"/c/{campaign}")
-        page.fill("#token", service.token)
-        page.click("form button")
-        expect(page.locator("#people")).to_be_visible()
-        assert page.url == f"{service.url}/c/{campaign}"
-
-
 @pytest.mark.parametrize(
     ("locale", "typed", "refused", "bins"),
     [("en-GB", "2,75", "1,500", ("0 to < 2.5", "2.5 to 5")), ("de-DE", "2.75", "1.500", ("0 bis < 2,5", "2,5 bis 5"))],

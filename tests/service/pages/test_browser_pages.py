@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ def test_somebody_writes_a_survey_and_somebody_else_answers_it(service: Running)
         assert json.loads(json.loads(stored)[0][f"privtally:{campaign}"]) == [
             {"plan": campaign, "round": 1, "report": body, "outcome": "arrived"}
         ]
-        assert not any(word in stored for word in ("good", "so-so", "bad"))
+        readable = re.sub("[0-9a-f]{32,}", "", stored)  # digests and ids may spell an answer
+        assert not any(word in readable for word in ("good", "so-so", "bad"))
 
         expect(page.locator("#people")).to_have_text("1")  # by itself
         seen.reload()

@@ -51,25 +51,8 @@ def not_asked(person: Window, path: str) -> None:
     person.faults.clear()  # the browser notes the refusal
 
 
-def test_both_phases_of_a_round_ask_different_people(service: Running) -> None:
-    site, campaign = service.site, service.survey(answers=2, options={"people": 900})
-    site.send(campaign, *reports_to(site.plan(campaign), 200))
-    with service.window() as person:
-        seen = person.open(f"/s/{campaign}")
-        answers(person, seen)
-        second = site.advance(campaign, campaign)["digest"]
-        site.send(campaign, *reports_to(site.plan(campaign), 200, 2))
-        seen.reload()
-        expect(seen.locator("#done")).to_be_visible()
-        assert seen.locator("#form").count() == 0
-        site.refresh(campaign, second)
-        seen.reload()
-        answers(person, seen)
-    assert site.counters(campaign) == [201, 200, 1]
-
-
 def test_an_invitation_is_for_one_round(service: Running) -> None:
-    from privtally.service.tokens import issue
+    from privtally.service.operations import issue
 
     site, campaign = service.site, service.survey(mechanism="smp", answers=2, options={"tokens": True})
     first, second = service.do(issue(service.store, campaign, 2))
@@ -116,3 +99,20 @@ def test_a_link_made_on_the_dashboard_lets_one_person_in_once(service: Running) 
         text = operator.open(f"/c/{campaign}/invitations").inner_text("main")
         assert ("6" in text, link in text) == (True, False)
     assert service.site.counters(campaign) == [1]
+
+
+def test_both_phases_of_a_round_ask_different_people(service: Running) -> None:
+    site, campaign = service.site, service.survey(answers=2, options={"people": 900})
+    site.send(campaign, *reports_to(site.plan(campaign), 200))
+    with service.window() as person:
+        seen = person.open(f"/s/{campaign}")
+        answers(person, seen)
+        second = site.advance(campaign, campaign)["digest"]
+        site.send(campaign, *reports_to(site.plan(campaign), 200, 2))
+        seen.reload()
+        expect(seen.locator("#done")).to_be_visible()
+        assert seen.locator("#form").count() == 0
+        site.refresh(campaign, second)
+        seen.reload()
+        answers(person, seen)
+    assert site.counters(campaign) == [201, 200, 1]

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.service.pages.logins import HOURS, end_login, is_open, open_login
-from privtally.service.tokens import new_admin_token
+from privtally.service.operations import new_admin_token
+from privtally.service.pages.login import HOURS, end_login, is_open, open_login
 from privtally.store import open_store
 from privtally.store.session import Session, Store
 from tests.store.postgres_server import new_database

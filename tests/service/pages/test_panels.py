@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
 
 from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
-from privtally.service.pages.panels import MOST_ROWS, Found, panels_of
+from privtally.service.pages.charts import MOST_ROWS, Found, panels_of
 
 
 def found(shares: list[float], error: float, reports: int = 1_000) -> Found:

@@ -9,13 +9,12 @@ pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[se
 from privtally.collector.learn import learn
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design
-from privtally.mechanisms import Mechanism
+from privtally.mechanisms.mechanism import Mechanism
 from privtally.names import MECHANISMS, MechanismName
 from privtally.schema import Schema
-from privtally.service.pages.learned import likenesses
-from privtally.service.pages.promise import promise_of, true_shares
-from privtally.service.pages.survey import shown_words
-from privtally.service.pages.words import words_in
+from privtally.service.pages.dashboard import likenesses
+from privtally.service.pages.rendering import words_in
+from privtally.service.pages.survey import promise_of, shown_words, true_shares
 from tests.service.site import reports_to
 from tests.support import EXTENDED_PLANS, EXTENSIONS
 

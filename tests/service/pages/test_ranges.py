@@ -4,10 +4,9 @@ import pytest
 
 pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
 
-from privtally.bins import BinRange
-from privtally.service.pages.ranges import read_range
-from privtally.service.pages.refusals import PageRefusalError, why
-from privtally.service.pages.words import LANGUAGES, words_in
+from privtally.schema import BinRange
+from privtally.service.pages.editor import read_range
+from privtally.service.pages.rendering import LANGUAGES, PageRefusalError, why, words_in
 
 
 @pytest.mark.parametrize(

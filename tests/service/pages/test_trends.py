@@ -10,11 +10,10 @@ from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
 from privtally.documents.estimate import Change, Estimate
 from privtally.documents.plan import Plan, design
-from privtally.lab.seed import seeded
+from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
-from privtally.service.pages.panels import panels_of
-from privtally.service.pages.trends import MOST_LINES, Line, Point, Trend
+from privtally.service.pages.charts import MOST_LINES, Line, Point, Trend, panels_of
 
 MANY = MOST_LINES + 3
 SCHEMA = Schema.of({"few": ["x", "y"], "many": [f"label {own}" for own in range(MANY)]})

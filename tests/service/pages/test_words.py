@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
 
 import privtally.service.pages
+from privtally.service.pages.rendering import LANGUAGES, words_for, words_in
 from privtally.service.pages.survey import WARNINGS
-from privtally.service.pages.words import LANGUAGES, words_for, words_in
 
 ROOM = Path(privtally.service.pages.__file__).parent
 

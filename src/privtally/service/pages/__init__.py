@@ -8,12 +8,9 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException
 
 from privtally.errors import PrivtallyError
-from privtally.service.bodies import MOST_FORM_BYTES
-from privtally.service.pages import dashboard, exports, invitations, new_survey, rendering, sessions, steps, survey
-from privtally.service.pages.refusals import PageRefusalError
-from privtally.service.pages.rendering import HEADERS, page
-from privtally.service.pages.setup import AnyRequest, Setup
-from privtally.service.problems import ProblemError, refuse, status_and_name
+from privtally.service.pages import dashboard, editor, login, rendering, survey
+from privtally.service.pages.rendering import HEADERS, PageRefusalError, Setup, page
+from privtally.service.problems import MOST_FORM_BYTES, AnyRequest, ProblemError, refuse, status_and_name
 
 __all__ = ["Setup", "add_pages"]
 
@@ -22,30 +19,25 @@ ROUTES = [
     rendering.client,
     survey.survey_page,
     survey.totals_page,
-    sessions.login_page,
-    sessions.login,
-    sessions.logout,
+    login.login_page,
+    login.login,
+    login.logout,
     dashboard.list_page,
     dashboard.campaign_page,
     dashboard.live_part,
     dashboard.together_page,
-    new_survey.new_page,
-    new_survey.change_or_create,
-    new_survey.advice_part,
-    steps.advance_page,
-    steps.advance,
-    steps.refresh_page,
-    steps.refresh,
-    steps.close_page,
-    steps.close,
-    steps.forget_page,
-    steps.forget,
-    steps.delete_page,
-    steps.delete,
-    invitations.invitations_page,
-    invitations.invite,
-    exports.export,
-    exports.certificates,
+    editor.new_page,
+    editor.change_or_create,
+    editor.advice_part,
+    dashboard.advance_page,
+    dashboard.refresh_page,
+    dashboard.close_page,
+    dashboard.delete_page,
+    dashboard.take_step,
+    dashboard.invitations_page,
+    dashboard.invite,
+    dashboard.export,
+    dashboard.certificates,
 ]
 
 
@@ -57,11 +49,11 @@ def add_pages(app: Litestar, setup: Setup) -> None:
         route_handlers=ROUTES,
         dependencies={"setup": Provide(lambda: setup, sync_to_thread=False)},
         exception_handlers={
-            sessions.LoginNeededError: sessions.ask_to_log_in,
+            login.LoginNeededError: login.ask_to_log_in,
             NotFoundException: refused_page,
             Exception: refused_page,
         },
-        before_request=sessions.require_own_form,
+        before_request=login.require_own_form,
         include_in_schema=False,
         request_max_body_size=MOST_FORM_BYTES,
         response_headers=HEADERS,
@@ -79,7 +71,7 @@ def unknown_page(request: AnyRequest, fault: Exception) -> Response[Any]:
 def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
     """A refusal as a page, with the status that it has over the API."""
     match fault:
-        case sessions.ForeignFormError():
+        case login.ForeignFormError():
             status = HTTPStatus.FORBIDDEN
         case PrivtallyError():
             status, _ = status_and_name(fault)

@@ -1,26 +1,136 @@
-"""/s/{id}: the page where somebody answers, and the totals if the operator publishes them."""
+"""/s/{id}: what a survey promises, the page where somebody answers, and the totals if the operator publishes them."""
 
 import asyncio
 import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from math import ceil, exp, log
 
+import numpy as np
 from litestar import Response, get
 from litestar.params import FromPath
 
 from privtally.documents.estimate import Estimate
+from privtally.documents.plan import Plan
 from privtally.errors import UnknownCampaignError
+from privtally.exact.types import Distribution
+from privtally.mechanisms.fills import Places
+from privtally.mechanisms.mechanism import Joint, Mechanism, Part
 from privtally.schema import Attribute
 from privtally.service import operations
-from privtally.service.collector import Finished, TheCollector
-from privtally.service.pages.answers import names_of_answers
-from privtally.service.pages.panels import estimate_so_far, panels_of
-from privtally.service.pages.promise import Promise, Shown, promise_of
-from privtally.service.pages.rendering import as_page, page, rendered, words_of
-from privtally.service.pages.setup import AnyRequest, TheSetup
-from privtally.service.pages.words import Words
+from privtally.service.collector import TheCollector
+from privtally.service.pages.charts import estimate_so_far, names_of_answers, panels_of
+from privtally.service.pages.rendering import TheSetup, Words, as_page, page, rendered, words_of
+from privtally.service.problems import AnyRequest
+
+# What a survey promises to somebody who answers, in numbers that a page can say.
+
+
+MOST_EXAMPLE_LABELS = 6
+
+
+@dataclass(frozen=True)
+class Example:
+    """An invented answer to one question, and of 100 people who give it how many send each label."""
+
+    question: str
+    answer: str
+    sent: Sequence[tuple[str, float]]
+
+    @property
+    def other(self) -> str:
+        """The label that is sent most often in place of the answer."""
+        return max((entry for entry in self.sent if entry[0] != self.answer), key=lambda entry: entry[1])[0]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Of a survey's questions how many a report shows, and of how many of these the answer is the person's own."""
+
+    questions: int
+    shown: int
+    pivots: int
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Of a report to one of these plans: how much surer it makes anybody, and how often what it says is true."""
+
+    surer: float
+    least_true: float
+    most_true: float
+    """How often an answer that is sent is the true one, for the questions where that is rarest and most frequent."""
+    shown: Sequence[Shown]
+    """What a report may show, the first plan first."""
+    example: Example | None
+
+
+def promise_of(plans: Sequence[Plan]) -> Promise:
+    """The promise of a survey in which somebody may be given any of these plans."""
+    shares = [share for plan in plans for share in _shares_of(plan)]
+    last = plans[-1]
+    return Promise(
+        surer=exp(last.epsilon),
+        least_true=min(shares),
+        most_true=max(shares),
+        shown=tuple(dict.fromkeys(map(_shown, plans))),
+        example=_example(last),
+    )
+
+
+def _shown(plan: Plan) -> Shown:
+    parts = plan.sampler.parts
+    return Shown(plan.sampler.width, sum(part.shown for part in parts), sum(part.pivots for part in parts))
+
+
+@lru_cache(maxsize=256)
+def _shares_of(plan: Plan) -> list[float]:
+    return true_shares(plan.sampler)
+
+
+def true_shares(mechanism: Mechanism) -> list[float]:
+    """For each attribute how often an answer to it that is sent is the true one, part by part."""
+    return [share for part in mechanism.parts for share in _part_shares(part)]
+
+
+def _part_shares(part: Part) -> list[float]:
+    asked = float(part.asked_share)
+    shares = []
+    for channel, reported in zip(part.asked, part.reported(_independent(part)), strict=True):
+        filled = reported - asked * channel.push(_uniform(channel.inputs))
+        by_chance = float(filled @ channel.holder_counts()) / channel.inputs
+        shares.append(asked * channel.inside * channel.same / channel.total + by_chance)
+    return shares
+
+
+@lru_cache(maxsize=256)
+def _example(plan: Plan) -> Example | None:
+    """The first answer to the first question with few labels, all other answers being as likely as each other."""
+    for part in plan.sampler.parts:
+        for place, channel in enumerate(part.asked):
+            if channel.inside == 1 and channel.outputs <= MOST_EXAMPLE_LABELS:
+                attribute = plan.schema.attributes[part.attributes[place]]
+                law = part.reported(_independent(part, certain=place))[place]
+                sent = tuple(zip(attribute.labels, law.tolist(), strict=True))
+                return Example(attribute.name, attribute.labels[0], sent)
+    return None
+
+
+def _independent(part: Part, certain: int | None = None) -> Joint:
+    """The distribution of a part's answers if all are as likely as each other, but one may be its first label."""
+
+    def joint(places: Places) -> Distribution:
+        laws = [np.eye(part.sizes[place])[0] if place == certain else _uniform(part.sizes[place]) for place in places]
+        return reduce(np.multiply.outer, laws)
+
+    return joint
+
+
+def _uniform(size: int) -> Distribution:
+    return np.full(size, 1 / size)
+
 
 MOST_BUTTONS = 12
 """Up to so many answers have a button each; more are searched in a list."""
@@ -61,20 +171,20 @@ class Question:
     """What is said below an answer that does not fit."""
 
 
-@get("/s/{campaign:str}")
+@get("/s/{campaign_id:str}")
 async def survey_page(
-    campaign: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
+    campaign_id: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
 ) -> Response[str]:
     """The questions of a survey. Answers are made private in the page."""
-    survey = await collector.survey(campaign)
+    campaign = await collector.campaign(campaign_id)
     words = words_of(request)
-    first, last = survey.plans[0], survey.plans[-1]
-    promise = await asyncio.to_thread(promise_of, (first, last) if survey.options.tokens else (last,))
-    questions = [_question(place, own, words) for place, own in enumerate(first.schema.attributes)]
+    first, last = campaign.plans[0], campaign.plans[-1]
+    promise = await asyncio.to_thread(promise_of, (first, last) if campaign.options.tokens else (last,))
+    questions = [_question(place, attribute, words) for place, attribute in enumerate(first.schema.attributes)]
     return page(
         request,
         "survey.html",
-        survey=survey,
+        campaign=campaign,
         questions=questions,
         minutes=ceil(len(questions) / QUESTIONS_A_MINUTE),
         promise=promise,
@@ -85,29 +195,29 @@ async def survey_page(
         again=words_for_all(last.answers, last.epsilon, words, "promise.again"),
         digest=last.digest,
         named=names_of_answers(first.schema, words),
-        command=f"privtally submit --url {shlex.quote(f'{setup.base(request)}/s/{survey.id}')} --record answers.json",
+        command=f"privtally submit --url {shlex.quote(f'{setup.base(request)}/s/{campaign.id}')} --record answers.json",
         record=_example_record(first.schema.attributes),
         warnings=WARNINGS,
     )
 
 
-@get("/s/{campaign:str}/totals")
-async def totals_page(campaign: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
+@get("/s/{campaign_id:str}/totals")
+async def totals_page(campaign_id: FromPath[str], request: AnyRequest, collector: TheCollector) -> Response[str]:
     """The estimated totals, for everybody, if the operator publishes them."""
-    survey = await collector.survey(campaign)
-    if not survey.options.published:
+    campaign = await collector.campaign(campaign_id)
+    if not campaign.options.published:
         raise UnknownCampaignError("the totals of this survey are not public")
     words = words_of(request)
-    finished = await estimate_so_far(collector.estimates, survey, collector.estimates.recent)
-    if not isinstance(finished, Finished):
-        people = sum(await operations.totals(collector.store, survey))
-        return page(request, "totals.html", survey=survey, people=people, found=finished)
+    estimate = await estimate_so_far(collector.estimates, campaign, pause=True)
+    if not isinstance(estimate, Estimate):
+        people = sum(await operations.totals(collector.store, campaign))
+        return page(request, "totals.html", campaign=campaign, people=people, found=estimate)
 
-    def written(estimate: Estimate) -> str:
-        named = names_of_answers(survey.plans[0].schema, words)
-        return rendered(words, "totals.html", survey=survey, found=panels_of(estimate), named=named)
+    def written() -> str:
+        named = names_of_answers(campaign.plans[0].schema, words)
+        return rendered(words, "totals.html", campaign=campaign, found=panels_of(estimate), named=named)
 
-    return as_page(words, await finished.form(f"totals in {words.language}", written))
+    return as_page(words, await asyncio.to_thread(written))
 
 
 def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:
@@ -127,14 +237,13 @@ def shown_words(promise: Promise, words: Words) -> str:
     return words.say("promise.shown.either", first=sentences[0], second=sentences[1])
 
 
-def _shown_words(own: Shown, words: Words) -> str:
-    if own.own == own.questions:
-        return words.say("promise.shown.all", count=own.questions)
-    if own.own == own.shown:
-        return words.say("promise.shown.some", count=own.shown, questions=own.questions)
-    if own.shown == own.own + 1:
-        return words.say("promise.shown.decoy", count=own.own, shown=own.shown)
-    return words.say("promise.shown.decoys", count=own.own, shown=own.shown)
+def _shown_words(report: Shown, words: Words) -> str:
+    if report.pivots == report.questions:
+        return words.say("promise.shown.all", count=report.questions)
+    if report.pivots == report.shown:
+        return words.say("promise.shown.some", count=report.shown, questions=report.questions)
+    key = "promise.shown.decoy" if report.shown == report.pivots + 1 else "promise.shown.decoys"
+    return words.say(key, count=report.pivots, shown=report.shown)
 
 
 def true_words(promise: Promise, words: Words) -> str:
@@ -166,5 +275,8 @@ def _question(place: int, attribute: Attribute, words: Words) -> Question:
 
 def _example_record(attributes: Sequence[Attribute]) -> str:
     """A record with the first answer to each question, as the program reads it."""
-    first = {own.name: own.choices[0] if own.numbers is None else own.numbers.edges[0] for own in attributes}
+    first = {
+        attribute.name: attribute.choices[0] if attribute.numbers is None else attribute.numbers.edges[0]
+        for attribute in attributes
+    }
     return json.dumps(first, ensure_ascii=False, indent=1)

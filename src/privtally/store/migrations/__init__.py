@@ -16,7 +16,7 @@ def pending(version: int, known: Sequence[str]) -> Sequence[str]:
     """The steps that a database of this version still has to take; a version that nobody here knows is refused."""
     if version > len(known):
         raise StoreError(
-            f"the database has version {version}, this program knows versions up to {len(known)}; "
-            "use the newer program that wrote it"
+            f"the database has version {version}, and this program knows versions up to {len(known)}; "
+            "open it with the program that wrote it, or name a new one"
         )
     return known[version:]

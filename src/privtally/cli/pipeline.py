@@ -1,0 +1,490 @@
+"""design, learn, refresh, privatise, tally, merge, estimate, show: the steps from a table of answers to its totals."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer import Argument, Option
+
+from privtally.cli import options
+from privtally.cli.console import announce, beside, err, json_bytes, out, print_json, progress
+from privtally.cli.options import (
+    EpsilonOption,
+    JsonFlag,
+    MethodOption,
+    PhaseOption,
+    PlanOption,
+    PlotOption,
+    RuleOption,
+    TopOption,
+    check_people,
+    refuse_without_effect,
+)
+from privtally.errors import CampaignError, DocumentError, EngineError, PlanError
+from privtally.names import HIDE_AMONG, EngineName
+
+if TYPE_CHECKING:
+    from privtally.collector.pairs import PairEstimate, PairEstimates
+    from privtally.collector.summaries import TopEstimate
+    from privtally.documents.estimate import Estimate
+    from privtally.documents.plan import Plan
+
+
+# design, learn, refresh, show: the documents of a campaign.
+
+
+def design(
+    context: typer.Context,
+    schema: options.SchemaArgument,
+    epsilon: EpsilonOption,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the plan goes.")],
+    mechanism: options.ChoiceOption = "auto",
+    people: Annotated[
+        int | None,
+        Option(metavar="N", help="How many people will be asked in all, for --mechanism auto.", callback=check_people),
+    ] = None,
+    hide_among: options.HideOption = str(HIDE_AMONG),
+    answers: Annotated[
+        int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
+    ] = 1,
+    groups: options.GroupsOption = None,
+    pivots: options.PivotsOption = 1,
+    decoys: options.DecoysOption = None,
+    coarsen: options.CoarsenFlag = False,
+    force: options.ForceFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Write the plan of the first phase: the rules by which answers become private.
+
+    With --mechanism auto say with --people how many people will be asked in all; the choice is that of advise. Corr-rr
+    copies between questions with the same answers, an alignment in the schema, or answers with an order. It has groups
+    from the second phase on, like rs-rfd and cond-rr.
+    """
+    from privtally.cli.options import read_asking
+    from privtally.cli.render import recommended
+    from privtally.files import check_new, check_output, read_schema
+    from privtally.mechanisms.named import coarsened
+
+    check_output(output, [schema])
+    check_new(output, force=force)
+    the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
+    if mechanism != "auto":
+        options.refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
+    asking = read_asking(context, the_schema, epsilon, mechanism, groups=groups, pivots=pivots, decoys=decoys)
+    if asking is None:
+        if people is None:
+            raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
+        asking = recommended(the_schema, epsilon, people, hide_among=options.read_hide_among(hide_among)).design
+    elif asking.learning.pivots > 1:
+        raise PlanError("--pivots of later phases are what learn takes; leave them out of the first plan")
+    _write_plan(asking.first_plan(the_schema, epsilon, answers=answers), output, json=json)
+
+
+def learn(
+    context: typer.Context,
+    phase: PhaseOption,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the next plan goes.")],
+    rule: RuleOption = "robust",
+    people: Annotated[
+        int | None,
+        Option(metavar="N", help="How many people the second phase will ask; nine times the first's if not given."),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        Option(
+            metavar="A,B;C,D",
+            help="Other groups of questions than the last plan's; auto chooses them.",
+        ),
+    ] = None,
+    pivots: options.PivotsOption = 1,
+    force: options.ForceFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Write the plan of the second phase, learned from what the first one counted.
+
+    Only rs-rfd, corr-rr and cond-rr learn. Cond-rr answers fewer questions a report than --pivots says where the
+    reports so far cannot support more, and says so. How often a report gives away which question it answers is what
+    audit says.
+    """
+    from privtally.cli.options import read_groups
+    from privtally.collector.learn import check_learns, learn
+    from privtally.files import check_new, check_output, read_history
+
+    check_output(output, phase)
+    check_new(output, force=force)
+    history = read_history(phase)
+    first = history[0][0]
+    check_learns(first.mechanism)
+    options.check_learning(context, first.mechanism)
+    named = None if groups is None else read_groups(groups, first.schema, first.epsilon, first.mechanism, pivots)
+    the_rule = rule if options.given(context, ["rule"]) else None
+    with err.status("Learning"):
+        plan = learn(history, people=people, groups=named, pivots=pivots, rule=the_rule)
+    _write_plan(plan, output, json=json)
+    if people is None and plan.learned is not None and plan.learned.people is not None:
+        err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")
+
+
+def refresh(
+    plans: Annotated[list[Path], Argument(metavar="PLAN…", help="All plans of the campaign so far.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the plan goes.")],
+    force: options.ForceFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Write a plan to ask again later: it asks as the campaign's first plan did."""
+    from privtally.documents.campaign import refresh
+    from privtally.files import check_new, check_output, read_plan
+
+    check_output(output, plans)
+    check_new(output, force=force)
+    _write_plan(refresh([read_plan(path) for path in plans]), output, json=json)
+
+
+def show(
+    file: Annotated[Path, Argument(metavar="FILE", help="A plan, counts or an estimate.")], json: JsonFlag = False
+) -> None:
+    """Say in words what a plan, counts or an estimate holds."""
+    from privtally.cli import render
+    from privtally.files import read_document
+
+    document = read_document(file)
+    if json:
+        print_json(render.summary(document))
+    else:
+        render.describe(document, out)
+
+
+def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
+    from privtally.cli import render
+    from privtally.files import write_bytes
+
+    write_bytes(output, plan.dump())
+    announce(
+        output,
+        render.summary(plan),
+        "\n".join([f"{output}: {render.headline(plan)}", *render.learned(plan)]),
+        json=json,
+    )
+    for sentence in render.unmatched(plan):
+        err.print(sentence, markup=False)
+
+
+# Options for what computes over tables, and privatising on a cluster.
+
+
+EngineOption = Annotated[
+    EngineName,
+    Option(
+        "--engine",
+        metavar="NAME",
+        help="What counts: duckdb or spark (the extra of this name); the same counts.",
+    ),
+]
+PrivatiseEngineOption = Annotated[
+    Literal["duckdb", "spark"],
+    Option(
+        "--engine", metavar="NAME", help="Where it happens: duckdb (here) or spark (its workers, into a directory)."
+    ),
+]
+MasterOption = Annotated[
+    str | None,
+    Option("--master", metavar="URL", help="With --engine spark: the cluster's master, as spark://HOST:7077."),
+]
+
+
+def privatise_on_spark(
+    data: Sequence[Path], plan: Path, output: Path, master: str | None, *, codes: bool, keep_order: bool, json: bool
+) -> None:
+    """`privatise --engine spark`."""
+    from privtally.files import read_plan
+    from privtally.tables.database import say_ignored
+    from privtally.tables.engines import EngineChoice
+
+    if keep_order:
+        raise EngineError("--keep-order has no effect with --engine spark, whose files have no order; leave it out")
+    EngineChoice("spark", master)
+    from privtally.tables.spark import privatise_files
+
+    the_plan = read_plan(plan)
+    with err.status("Privatising"):
+        done = privatise_files(the_plan, data, output, master=master, coded=codes)
+    if done.ignored:
+        err.print(say_ignored(done.ignored))
+    facts = {"plan": the_plan.digest, "reports": done.reports, "files": done.files, "ignored_columns": done.ignored}
+    files = "1 file" if done.files == 1 else f"{done.files:,} files"
+    line = f"{output}: {done.reports:,} private reports to plan {the_plan.digest[:12]}… in {files}"
+    announce(output, facts, line, json=json)
+
+
+# privatise, tally: answers -> reports -> counts.
+
+
+def privatise(
+    data: options.ManyDataArgument,
+    plan: PlanOption,
+    output: Annotated[
+        Path,
+        Option("--output", "-o", metavar="FILE", help="Where the reports go: .ndjson, .csv or .parquet; - is NDJSON."),
+    ],
+    codes: options.CodesFlag = False,
+    keep_order: Annotated[
+        bool,
+        Option("--keep-order", help="Keep the order of the rows, so that everybody sees which row a report came from."),
+    ] = False,
+    workers: Annotated[
+        int,
+        Option(metavar="N", help="How many threads draw reports; 0 for one a core.", callback=options.within(0, 1_024)),
+    ] = 0,
+    engine: PrivatiseEngineOption = "duckdb",
+    master: MasterOption = None,
+    force: options.ForceFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Turn every row of answers into a private report, in an order that says nothing about the rows.
+
+    What a file holds is told by its name: .csv, .ndjson or .jsonl (each also .gz), or .parquet. Columns that
+    the schema does not name are ignored. Rows that do not fit the schema refuse everything; the first ten are named by
+    line and question, and no answer is ever quoted.
+    """
+    if engine == "spark":
+        if workers:
+            raise EngineError("--workers has no effect with --engine spark, which has its own; leave it out")
+        if force:
+            raise EngineError("--force has no effect with --engine spark, which writes a new directory; leave it out")
+        privatise_on_spark(data, plan, output, master, codes=codes, keep_order=keep_order, json=json)
+        return
+    from os import cpu_count
+
+    from privtally.tables.engines import EngineChoice
+
+    EngineChoice(engine, master)
+    from privtally.files import check_new, check_output, read_plan
+    from privtally.participant.respond import respond_in_bulk
+    from privtally.tables.answers import open_answers
+    from privtally.tables.database import check_format, every_file
+    from privtally.tables.report_output import Gathered, write_reports
+
+    check_output(output, [*every_file(data), plan])
+    check_new(output, force=force)
+    check_format(output)
+    the_plan = read_plan(plan)
+    with (
+        open_answers(data, the_plan.schema, coded=codes, notice=err.print) as answers,
+        Gathered(the_plan, keep_order=keep_order) as all_of,
+    ):
+        with progress("Privatising", answers.rows) as advance:
+            batches = (records.codes for records in answers.batches(advance))
+            for reports in respond_in_bulk(the_plan, batches, workers or cpu_count() or 1):
+                all_of.add(reports)
+        with err.status("Writing"):
+            write_reports(output, the_plan, all_of)
+    facts = {"plan": the_plan.digest, "reports": all_of.reports, "ignored_columns": [*answers.ignored]}
+    line = f"{output}: {all_of.reports:,} private reports to plan {the_plan.digest[:12]}…"
+    announce(output, facts, line, json=json)
+
+
+def tally(
+    reports: Annotated[
+        list[Path],
+        Argument(
+            metavar="REPORTS…",
+            help="Files of reports, directories of them or patterns; - is NDJSON from standard input.",
+        ),
+    ],
+    plan: PlanOption,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the counts go.")],
+    trust_ids: Annotated[
+        bool, Option("--trust-ids", help="Do not compare ids: for reports that are known to be there once.")
+    ] = False,
+    set_aside: Annotated[
+        Path | None,
+        Option("--set-aside", metavar="FILE.csv", help="List the reports that were not counted, with the reason."),
+    ] = None,
+    engine: EngineOption = "duckdb",
+    master: MasterOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Count the private reports to a plan, each report once.
+
+    Reports that do not count are set aside, and how many is said by reason. Wrong_plan: the report answers another
+    plan. Invalid_report: this plan cannot give it. Id_conflict: its id came with different codes.
+    """
+    from privtally.files import check_output, read_plan, write_bytes
+    from privtally.tables.database import every_file
+    from privtally.tables.engines import EngineChoice, list_set_aside, tally_files
+
+    chosen = EngineChoice(engine, master)
+    files = every_file(reports)
+    for path in (output, set_aside):
+        check_output(path, [*files, plan])
+    if set_aside is not None:
+        _check_listing(set_aside, output, files)
+    the_plan = read_plan(plan)
+    with progress("Tallying", 0) as advance:
+        counts = tally_files(the_plan, files, trust_ids=trust_ids, engine=chosen, advance=advance)
+    write_bytes(output, counts.dump())
+    facts: dict[str, Any] = {"plan": the_plan.digest, "reports": counts.reports, "repeated": counts.repeated}
+    facts |= {"set_aside": dict(counts.set_aside), "ids_compared": not trust_ids, "kept": counts.detail}
+    left_out = "ids not compared" if trust_ids else f"{counts.repeated:,} repeated ids left out"
+    announce(
+        output, facts, f"{output}: {counts.reports:,} reports counted, {left_out}; kept {counts.detail}", json=json
+    )
+    for reason, many in counts.set_aside.items():
+        err.print(f"{many:,} {'report' if many == 1 else 'reports'} set aside: {_REASONS[reason]}.")
+    if set_aside is not None:
+        _list_set_aside(set_aside, list_set_aside(the_plan, files, trust_ids=trust_ids, engine=chosen))
+
+
+def _check_listing(path: Path, output: Path, files: list[Path]) -> None:
+    """Refuse a list of what was set aside where the reports cannot be read once more."""
+    from privtally.files import STANDARD, is_stream
+    from privtally.tables.database import is_plain
+
+    if path.resolve() == output.resolve() and not is_stream(path):
+        raise DocumentError(f"{path} cannot hold both the counts and what was set aside; name two files")
+    for file in files:
+        if file == STANDARD or (file.exists() and not is_plain(file)):
+            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
+
+
+def _list_set_aside(path: Path, lines: Iterator[bytes]) -> None:
+    from privtally.files import write_whole
+
+    with write_whole(path) as file:
+        file.writelines(lines)
+    err.print(f"Written: {path}")
+
+
+_REASONS = {
+    "wrong_plan": "they answer another plan",
+    "invalid_report": "they are no reports that this plan can give",
+    "id_conflict": "their id came with different codes, which no honest participant sends",
+}
+
+
+# estimate: counts -> frequencies.
+
+
+def estimate(
+    context: typer.Context,
+    job: Annotated[
+        Path | None, Argument(metavar="DIR", help="The directory that run -o wrote, instead of --phase.")
+    ] = None,
+    phase: options.PhaseOrJobOption = None,
+    method: MethodOption = "likelihood",
+    pair: Annotated[
+        str | None, Option(metavar="A,B", help="The two-way table of two questions, from reports that answer both.")
+    ] = None,
+    pairs: Annotated[bool, Option("--pairs", help="All two-way tables that the reports carry.")] = False,
+    top: TopOption = None,
+    by_round: Annotated[
+        bool,
+        Option(
+            "--by-round", help="Where a survey was asked again (refresh): the shares of every time, not only the last."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Also write it to a .csv or .json file.")
+    ] = None,
+    plot: PlotOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Estimate the share of every answer from plans and counts.
+
+    Intervals are 1.96 standard errors to each side, cut off at 0 and 100 %. Those of --top hold for all answers to a
+    question at once. --pair and --pairs need reports that answer two questions: those of a first phase, of spl, or with
+    several questions a report.
+    """
+    from privtally.cli import render
+    from privtally.collector.estimate import estimate
+    from privtally.collector.pairs import estimate_pair, estimate_pairs
+    from privtally.collector.summaries import top as most_frequent
+    from privtally.files import check_output, is_stream, read_history, read_job, write_whole
+    from privtally.plots import estimate as picture
+    from privtally.plots import pair as heat_map
+    from privtally.plots.rounds import draw_rounds
+
+    if (job is None) == (not phase):
+        raise DocumentError(
+            "estimate needs --phase PLAN COUNTS once for each phase, or else the directory that run -o wrote"
+        )
+    phase = phase or read_job(job or Path())
+    # What goes to a device, a pipe or standard output is JSON.
+    suffix = ".json" if output is None or is_stream(output) else output.suffix.lower()
+    if suffix not in (".csv", ".json"):
+        raise DocumentError(f"{output}: an estimate must end in .csv or .json")
+    for path in (output, plot):
+        check_output(path, phase)
+    if plot is not None:
+        picture.check_picture_path(plot)
+    history = read_history(phase)
+    with err.status("Estimating"), ExitStack() as stack:
+        result: Estimate | PairEstimate | PairEstimates | TopEstimate
+        if pairs:
+            refuse_without_effect(context, ["pair", "plot", "top", "by_round"], "with --pairs")
+            result, figure = estimate_pairs(history, method), None
+        elif pair is not None:
+            refuse_without_effect(context, ["top", "by_round"], "with --pair")
+            result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names), method)
+            figure = None if plot is None else heat_map.draw(result)
+        else:
+            if top is not None:
+                refuse_without_effect(context, ["by_round"], "with --top")
+            found = estimate(history, method, by_round=by_round)
+            result = found
+            if top is not None:
+                plain = found if method == "unbiased" else estimate(history, "unbiased")
+                result = most_frequent(found, plain, top)
+            figure = None
+            if plot is not None:
+                figure = draw_rounds(found) if by_round else picture.draw(result)
+        if plot is not None and figure is not None:
+            stack.enter_context(write_whole(plot)).write(picture.render(figure, plot))
+        if output is not None:
+            table = result.to_csv() if suffix == ".csv" else json_bytes(result)
+            stack.enter_context(write_whole(output)).write(table)
+    for path in filter(None, (output, plot)):
+        err.print(f"Written: {path}")
+    console = beside(output)
+    if json:
+        print_json(result, console)
+    else:
+        render.describe(result, console)
+
+
+def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
+    """Two attributes' names around a comma, which may stand in a name too."""
+    from privtally.exact.canonical import normal
+
+    pair = normal(pair)
+    exact = [(pair[:place], pair[place + 1 :]) for place, char in enumerate(pair) if char == ","]
+    if not exact:
+        raise DocumentError("--pair needs two questions with a comma between them: --pair smokes,drinks")
+    trimmed = [(one.strip(), two.strip()) for one, two in exact]
+    return next((cut for cut in exact + trimmed if set(cut) <= set(names)), trimmed[0])
+
+
+def merge(
+    counts: Annotated[list[Path], Argument(metavar="COUNTS…", help="Counts of the same plan, as tally writes them.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the sum goes.")],
+    json: JsonFlag = False,
+) -> None:
+    """Add counts of the same plan; a report that was counted in two of them counts twice."""
+    from privtally.documents.counts import load_counts
+    from privtally.files import MOST_TABLE_BYTES, check_output, naming, read, write_bytes
+    from privtally.tables.database import refuse_twice
+
+    check_output(output, counts)
+    refuse_twice(counts)
+    first, *others = counts
+    total = read(first, load_counts, MOST_TABLE_BYTES)
+    for path in others:
+        more = read(path, load_counts, MOST_TABLE_BYTES)
+        with naming(path):
+            total += more
+    write_bytes(output, total.dump())
+    facts = {"plan": total.plan, "files": len(counts), "reports": total.reports, "kept": total.detail}
+    files = "1 file" if len(counts) == 1 else f"{len(counts):,} files"
+    announce(output, facts, f"{output}: {total.reports:,} reports in {files}; kept {total.detail}", json=json)

@@ -1,0 +1,466 @@
+"""Documents in words that a person can read, and their summaries for programs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from math import ceil, exp
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.bar import Bar
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Column, Table
+from rich.text import Text
+
+from privtally.cli.console import err, out, print_json
+from privtally.cli.service import link_to
+from privtally.collector.pairs import PairEstimate, PairEstimates
+from privtally.collector.summaries import TopEstimate, TopLabels
+from privtally.documents.counts import Counts
+from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Estimate, Frequencies, Located, RoundEstimate
+from privtally.documents.plan import Plan
+from privtally.exact.rational import log_floor, rounded_up
+from privtally.mechanisms.fills import CopyFill, undeclared
+from privtally.mechanisms.mechanism import Part
+from privtally.mechanisms.named import NAMED
+
+if TYPE_CHECKING:
+    from privtally.lab.advise import Advice
+    from privtally.names import HideAmong
+    from privtally.schema import Schema
+    from privtally.service.operations import CampaignView
+
+
+# Numbers as people read them.
+
+
+def points(value: float) -> str:
+    """An error in percentage points."""
+    return f"± {number(value)} percentage points"
+
+
+def number(value: float) -> str:
+    """Two digits, and all those before the point."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def percent(share: float) -> str:
+    """A share of people or reports."""
+    return f"{100 * share:.3g} %"
+
+
+def share(value: float) -> str:
+    """An estimated share, or how often something happens."""
+    return f"{100 * value:.1f} %"
+
+
+def surer(epsilon: float) -> str:
+    """What a budget means, in one sentence."""
+    times = f"{rounded_up(exp(epsilon)):,f}"
+    return (
+        f"Privacy budget ε = {epsilon:g}: a report can make anybody at most {times} times surer of something about the "
+        "person who sent it."
+    )
+
+
+# --mechanism auto: what advise recommends, and a campaign in words.
+
+
+def recommended(schema: "Schema", epsilon: float, people: int, *, hide_among: "HideAmong") -> "Advice":
+    """The campaign that advise recommends; says which, what to expect of it, and what hiding the question costs."""
+    from privtally.lab.advise import about_hiding, layout, recommend
+
+    chosen = recommend(schema, epsilon, people, hide_among=hide_among)
+    cost = "" if hide_among == 1 else if_said(chosen, recommend(schema, epsilon, people, hide_among=1))
+    err.print(f"Chosen for these questions: {layout(chosen.design)}; expect {points(chosen.points)}{cost}.")
+    if fewer := about_hiding(schema, hide_among, chosen.design):
+        err.print(fewer)
+    return chosen
+
+
+def if_said(chosen: "Advice", said: "Advice") -> str:
+    """What hiding the question costs: the end of a sentence, empty if nothing."""
+    if number(said.points) == number(chosen.points):
+        return ""
+    return f"; ± {number(said.points)} if a report may say which question it answers (--hide-among 1)"
+
+
+# Parts and choices of an estimate in words: those who answered, numbers, the most frequent labels, intervals.
+
+
+QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
+
+
+def blocks(name: str, attribute: AttributeEstimate) -> Iterator[tuple[str, Frequencies]]:
+    """The frequencies of an attribute with what to call them: among everybody, and among those who answered."""
+    yield name, attribute
+    if attribute.answered is not msgspec.UNSET:
+        yield f"{name} (of those who answered)", attribute.answered
+
+
+def print_numbers(estimate: Estimate, console: Console) -> None:
+    """Print mean and quantiles of the attributes that have them."""
+    table = Table(Column("numbers", overflow="fold"), Column("", overflow="fold"))
+    table.add_column("estimate", justify="right", no_wrap=True)
+    table.add_column("95 %", justify="right", no_wrap=True)
+    for name, attribute in estimate.attributes.items():
+        if attribute.mean is msgspec.UNSET or attribute.quantiles is msgspec.UNSET:
+            continue
+        answered = "" if attribute.answered is msgspec.UNSET else " (of those who answered)"
+        table.add_row(Text(name + answered), "mean", *_cells(attribute.mean))
+        for quantile in attribute.quantiles:
+            what = QUANTILES.get(quantile.share, f"{100 * quantile.share:.0f} % is below")
+            table.add_row("", what, *_cells(quantile))
+        table.add_section()
+    if table.row_count:
+        console.print(table)
+        console.print("These intervals include what the bins leave open: where in its bin a number lies.")
+
+
+def _cells(located: Located) -> tuple[str, str]:
+    return _number(located.value), f"{_number(located.low)} to {_number(located.high)}"
+
+
+def _number(value: float) -> str:
+    """A number with about four digits, and all those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+
+
+def print_top(top: TopEstimate, console: Console) -> None:
+    """Print the most frequent labels, the most frequent first."""
+    console.print(source(top))
+    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
+    for name in ("estimate", "95 %, all at once"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, attribute in top.attributes.items():
+        for place, label in enumerate(attribute.labels):
+            frequency = share(attribute.frequencies[place])
+            table.add_row(Text(name if place == 0 else ""), Text(label), frequency, reach(attribute, place))
+        if len(attribute.labels) < attribute.of:
+            table.add_row("", rarer(attribute.of - len(attribute.labels)))
+        table.add_section()
+    console.print(table)
+    console.print("The intervals of all answers to a question hold together 95 % of the time, chosen or not.")
+    for note in top.notes:
+        console.print(note)
+
+
+def rarer(many: int) -> str:
+    """A row for the answers that are not shown."""
+    return "… and 1 rarer one" if many == 1 else f"… and {many:,} rarer ones"
+
+
+def source(estimate: Estimate | TopEstimate) -> str:
+    """What an estimate is worth, and in a second line where it came from."""
+    provenance = estimate.provenance
+    reports = " + ".join(f"{phase.reports:,}" for phase in provenance.phases)
+    how = f"{provenance.mechanism}, ε = {provenance.phases[0].epsilon:g}, method {estimate.method}"
+    return f"{_worth(estimate)}\nFrom {reports} private reports: {how}."
+
+
+def _worth(estimate: Estimate | TopEstimate) -> str:
+    if isinstance(estimate, TopEstimate):
+        widths = [
+            high - low
+            for attribute in estimate.attributes.values()
+            for low, high in zip(attribute.low, attribute.high, strict=True)
+        ]
+        return f"The most frequent answers, each share known to about {points(50 * fmean(widths))}."
+    if not estimate.has_intervals:
+        return "Estimated shares of all answers; the method 'paper' has a bias here that no ± includes."
+    return f"A share is known to about {points(100 * estimate.half_width)}, on average over all answers."
+
+
+def reach(attribute: Frequencies | TopLabels, code: int) -> str:
+    """The 95 % interval of a frequency, or one standard error where there is none."""
+    if attribute.low is msgspec.UNSET or attribute.high is msgspec.UNSET:
+        return f"± {100 * attribute.standard_errors[code]:.1f} points"
+    low, high = 100 * attribute.low[code], 100 * attribute.high[code]
+    return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"
+
+
+# Two-way tables on a terminal.
+
+
+HALF_INTERVAL = "± is half of a 95 % interval, in percentage points."
+MOST_ROWS = 40
+HEADER_WIDTH = 16
+"""Names and labels above a column are folded to this width."""
+
+
+def print_blocks(
+    corner: str, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], console: Console
+) -> None:
+    """Print a table in blocks of columns, as many as fit the console beside each other, so that no cell is cut."""
+    names = min(max(map(cell_len, [corner, *rows])), 2 * HEADER_WIDTH)
+    widest = max(cell_len(cell) for row in cells for cell in row)
+    width = max(widest, min(max(map(cell_len, columns)), HEADER_WIDTH))
+    step = max((console.width - names - 4) // (width + 3), 1)
+    for start in range(0, min(len(columns), MOST_ROWS), step):
+        block = slice(start, min(start + step, MOST_ROWS))
+        table = Table(Column(Text(corner), width=names, overflow="fold"))
+        for name in columns[block]:
+            table.add_column(Text(name), justify="right", width=width, overflow="fold")
+        for name, row in zip(rows[:MOST_ROWS], cells, strict=False):
+            table.add_row(Text(name), *row[block])
+        console.print(table)
+    if max(len(rows), len(columns)) > MOST_ROWS:
+        console.print(f"Only the first {MOST_ROWS} of {max(len(rows), len(columns)):,} are shown; --json has all.")
+
+
+def with_error(frequency: float, standard_error: float) -> str:
+    """A share with half of its 95 % interval, in percentage points."""
+    return f"{share(frequency)} ± {100 * NORMAL_95 * standard_error:.1f}"
+
+
+def print_pair(pair: PairEstimate, console: Console) -> None:
+    """Print a two-way table."""
+    first, second = pair.attributes
+    console.print(f"{pair.reports:,} private reports of both")
+    cells = [
+        [with_error(frequency, error) for frequency, error in zip(row, errors, strict=True)]
+        for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
+    ]
+    print_blocks(f"{first} \\ {second}", pair.labels[0], pair.labels[1], cells, console)
+    end = ", no entry below 0" if pair.method == "likelihood" else ""
+    console.print(f"Rows and columns add up to the {pair.method} estimates of each question{end}. {HALF_INTERVAL}")
+    if pair.noisy:
+        squares = [error**2 for errors in pair.standard_errors for error in errors]
+        times = ceil(4 * sum(squares) * len(squares))
+        more = f"about {times:,} times as many reports make them half as large"
+        console.print(f"Warning: the errors are as large as the entries, so this table says little; {more}.")
+
+
+# A campaign as commands show it.
+
+
+def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None = None) -> None:
+    """Print a campaign with its link and the numbers of its reports."""
+    if json:
+        print_json(campaign)
+        return
+    out.print(f"{campaign.title} ({campaign.mechanism}, ε = {campaign.epsilon:g}), {campaign.state.value}")
+    out.print(f"  id       {campaign.id}")
+    out.print(f"  link     {link_to(campaign.id, public_url)}")
+    rounds = campaign.phases[-1].round > 1
+    for phase in campaign.phases:
+        of_round = f" of round {phase.round}" if rounds else ""
+        people = "1 person has" if phase.reports == 1 else f"{phase.reports:,} people have"
+        out.print(f"  phase {phase.phase}{of_round}  {people} answered (plan {phase.plan[:12]}…)")
+
+
+def headline(plan: Plan) -> str:
+    """A plan in one line."""
+    place = f"phase {plan.phase}" if plan.round == 1 else f"phase {plan.phase} (round {plan.round})"
+    return f"plan {plan.digest[:12]}…, {place} of {plan.mechanism}, ε = {plan.epsilon:g}"
+
+
+def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
+    """What a program would want to know of a document."""
+    match document:
+        case Plan():
+            return {
+                "kind": "plan",
+                "plan": document.digest,
+                "campaign": document.campaign_id,
+                "phase": document.phase,
+                "round": document.round,
+                "mechanism": document.mechanism,
+                "epsilon": document.epsilon,
+                "answers": document.answers,
+                "realised_epsilon": log_floor(document.sampler.ratio),
+                "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
+                "groups": msgspec.to_builtins(document.groups),
+                "parts": msgspec.to_builtins(document.parts),
+            }
+        case Counts():
+            counts = [tally.tolist() for tally in document.attributes]
+            facts = {"plan": document.plan, "reports": document.reports, "attributes": counts}
+            return {"kind": "counts", **facts, "kept": document.detail}
+        case Estimate():
+            return {"kind": "estimate", **document.body()}
+
+
+def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates | TopEstimate, console: Console) -> None:
+    """Print a document in words."""
+    match document:
+        case Plan():
+            _describe_plan(document, console)
+        case Counts():
+            _describe_counts(document, console)
+        case Estimate():
+            print_estimate(document, console)
+        case PairEstimate():
+            print_pair(document, console)
+        case PairEstimates():
+            for table in document.tables:
+                print_pair(table, console)
+            if document.missing:
+                missing = _list([f"{one} and {two}" for one, two in document.missing])
+                console.print(Text(f"No report answers both of these: {missing}."))
+        case TopEstimate():
+            print_top(document, console)
+
+
+def _describe_plan(plan: Plan, console: Console) -> None:
+    console.print(headline(plan)[0].upper() + headline(plan)[1:])
+    if NAMED[plan.mechanism].learns and plan.learned is None:
+        console.print(f"{NAMED['spl'].title}. The second phase is learned from this one:")
+    console.print(NAMED[plan.mechanism].title.format(asked=_asked(plan)))
+    if plan.groups is not None:
+        groups = "; ".join(_list([plan.schema.names[place] for place in group]) for group in plan.groups)
+        console.print(Text(f"In {len(plan.groups)} groups, each with a question and a share of the budget: {groups}."))
+    mechanism = plan.sampler
+    realised = log_floor(mechanism.ratio)
+    console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
+    table = Table("question", "answers", "kept as it is", title="What happens to an answer", title_justify="left")
+    for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
+        part = mechanism.parts[number]
+        channel = part.asked[place]
+        kept = share(channel.inside * channel.same / channel.total)
+        if channel.inside > 1:
+            kept += f" as one of {channel.inside:,} of {channel.outputs:,} codes"
+        when = "" if len(part.branches) == 1 else " if chosen"
+        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), kept + when)
+    console.print(table)
+    for part in mechanism.parts:
+        if len(part.branches) > 1:
+            names = [plan.schema.names[place] for place in part.attributes]
+            shares = len(mechanism.parts) * part.pivots
+            each = "" if shares == 1 else f" with ε = {plan.epsilon / shares:.3g} each"
+            chosen = f"Of {_list(names)}, {part.pivots} chosen at random{each}"
+            console.print(Text(f"{chosen}; {_beside(part)}."))
+            probabilities = None if part.fill is None else part.fill.probabilities(len(names))
+            if probabilities is not None:
+                console.print("Probability that another answer goes with the chosen one")
+                copies = [["even" if value is None else share(value) for value in row] for row in probabilities]
+                for place, row in enumerate(copies):
+                    row[place] = ""
+                print_blocks("chosen \\ other", names, names, copies, console)
+    for sentence in learned(plan):
+        console.print(sentence)
+
+
+def _beside(part: Part) -> str:
+    """What a report shows beside the answers that were chosen."""
+    if part.fill is None:
+        return "the report says which"
+    if not part.silent:
+        return f"the others are {part.fill.title}"
+    return f"{part.decoys} of the others, at random, shown beside as decoys, {part.fill.title}; the rest left out"
+
+
+def _asked(plan: Plan) -> str:
+    """How many answers are randomised, and with how much of the budget."""
+    numbers = {part.pivots for part in plan.parts}
+    chosen = "one random answer" if numbers == {1} else f"{max(numbers)} random answers"
+    most = "" if len(numbers) == 1 else "at most "
+    where = "" if plan.groups is None else " of each group"
+    whole = numbers == {1} and plan.groups is None
+    return f"{most}{chosen}{where} randomised with {'the whole' if whole else 'a share of the'} budget"
+
+
+def learned(plan: Plan) -> list[str]:
+    """Sentences about where a plan's parameters came from, if they were learned."""
+    if plan.learned is None:
+        return []
+    rule = f" by the rule '{plan.learned.rule}'" if plan.learned.rule else ""
+    phases = ", ".join(f"{source.plan[:12]}…" for source in plan.learned.history)
+    return [f"Learned from {plan.learned.reports:,} reports to {phases}{rule}.", *fewer_pivots(plan)]
+
+
+def fewer_pivots(plan: Plan) -> list[str]:
+    """A sentence if a plan asks fewer questions at once than were wanted."""
+    if plan.learned is None or plan.learned.pivots is msgspec.UNSET:
+        return []
+    wanted = plan.learned.pivots
+    asked = min((part.pivots for part in plan.parts if part.fill is not None), default=wanted)
+    why = f"the reports so far do not support tables given {wanted} answers"
+    return [] if asked == wanted else [f"Asks {asked} at a time, fewer than the {wanted} that were wanted: {why}."]
+
+
+def unmatched(plan: Plan) -> list[str]:
+    """A sentence if copies are learned, and questions share some answers although nothing says which go together."""
+    groups = plan.groups or (tuple(range(len(plan.schema.attributes))),)
+    copied = groups if NAMED[plan.mechanism].learned is CopyFill else ()
+    pair = next((pair for group in copied if (pair := undeclared(plan.schema, group)) is not None), None)
+    if pair is None:
+        return []
+    one, two = (plan.schema.names[place] for place in pair)
+    return [
+        f"Questions '{one}' and '{two}' share some answers but not all, so that nothing goes together between them; "
+        "declare in the schema which answers do ([[alignments]]), or that both are ordered."
+    ]
+
+
+def _describe_counts(counts: Counts, console: Console) -> None:
+    console.print(f"Counts of {counts.reports:,} private reports to plan {counts.plan[:12]}… ({counts.detail}).")
+    console.print("These are counts of randomised answers; `privtally estimate` turns them into frequencies.")
+    table = Table("question", "counts by code 0, 1, 2 …")
+    for place, tally in enumerate(counts.attributes):
+        table.add_row(str(place + 1), _list([f"{count:,}" for count in tally.tolist()]))
+    console.print(table)
+
+
+def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
+    """Print an estimate as a table with bars, next to the truth if that is known; or round by round."""
+    console.print(source(estimate))
+    if estimate.rounds is not msgspec.UNSET:
+        _print_rounds(estimate.rounds, console)
+        _print_notes(estimate, console)
+        return
+    bars = console.width >= (60 if truth is None else 72)  # a narrower console has no room for them
+    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
+    if bars:
+        table.add_column("", min_width=6, max_width=30)
+    table.add_column("estimate", justify="right", no_wrap=True)
+    intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
+    table.add_column("95 %" if intervals else "± 1 s.e.", justify="right", no_wrap=True)
+    if truth is not None:
+        table.add_column("truth", justify="right", no_wrap=True)
+    everything = chain.from_iterable(blocks(name, attribute) for name, attribute in estimate.attributes.items())
+    for name, frequencies in everything:
+        shown = sorted(range(len(frequencies.labels)), key=frequencies.frequencies.__getitem__, reverse=True)[
+            :MOST_ROWS
+        ]
+        for place, code in enumerate(sorted(shown)):
+            frequency = frequencies.frequencies[code]
+            row: list[RenderableType] = [Text(name if place == 0 else ""), Text(frequencies.labels[code])]
+            if bars:
+                row.append(Bar(1, 0, min(max(frequency, 0), 1), color="blue"))
+            row += [share(frequency), reach(frequencies, code)]
+            if truth is not None:
+                row.append(share(truth[name][code]) if name in truth else "")
+            table.add_row(*row)
+        if len(frequencies.labels) > MOST_ROWS:
+            table.add_row("", rarer(len(frequencies.labels) - MOST_ROWS))
+        table.add_section()
+    console.print(table)
+    print_numbers(estimate, console)
+    _print_notes(estimate, console)
+
+
+def _print_notes(estimate: Estimate, console: Console) -> None:
+    bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
+    for note in (bias, *estimate.notes) if not estimate.has_intervals else estimate.notes:
+        console.print(note)
+
+
+def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
+    """Print a table for each attribute with a column for each round."""
+    for name, last in rounds[-1].attributes.items():
+        estimates = [each.attributes[name] for each in rounds]
+        shown = sorted(sorted(range(len(last.labels)), key=last.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
+        cells = [
+            [with_error(estimate.frequencies[code], estimate.standard_errors[code]) for estimate in estimates]
+            for code in shown
+        ]
+        labels = [last.labels[code] for code in shown]
+        print_blocks(name, labels, [f"round {each.round}" for each in rounds], cells, console)
+    console.print(HALF_INTERVAL)
+
+
+def _list(items: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} … ({len(items):,} in all)"

@@ -1,0 +1,230 @@
+"""learn: a campaign's history -> the plan of its next phase. All of it is post-processing of private data.
+
+What is learned says nothing about how well a report hides its pivot: the audit computes that for any plan.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from privtally.collector.copies import learn_copies
+from privtally.collector.estimate import refusing_numerical_failure, unbiased
+from privtally.collector.inverse import check_readable, project_to_simplex
+from privtally.collector.pairs import conditional_rows, fitted, interior_table, joint_table, proportional, shrunk
+from privtally.collector.rounds import in_order
+from privtally.documents.campaign import GroupNames, History, Learning
+from privtally.documents.plan import Learned, LearnedFrom, Plan, group_places
+from privtally.errors import LearningError, PlanError
+from privtally.exact.rational import nearest_distribution
+from privtally.exact.types import Floats
+from privtally.mechanisms.fills import CopyFill, Places, RowFill, Table, TableFill, table_places
+from privtally.mechanisms.grouping import best_groups
+from privtally.mechanisms.named import NAMED, Groups, PartPlan, asking
+from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
+
+# Cond-RR: what fills an attribute is drawn from its estimated table given the private pivots.
+
+
+CLOSE_ENOUGH = 1e-9
+"""Joint tables are fitted until no pairwise table is off by as much: pairwise tables agree no better themselves."""
+
+Pairs = Mapping[tuple[int, int], Floats]
+"""Joint tables of two attributes by their places in the group, the smaller first."""
+
+
+def learn_tables(history: History, group: Places, budget: Fraction, pivots: int) -> PartPlan:
+    """A conditional table for every choice of pivots and every other attribute, with no more pivots than Phase I
+    supports.
+    """
+    plan = history[-1][0]
+    frequencies = unbiased(history, []).frequencies
+    marginals = [project_to_simplex(frequencies[own]) for own in group]
+    pairs = {
+        (one, two): _smoothed_pair(history, (group[one], group[two]), (marginals[one], marginals[two]))
+        for one, two in combinations(range(len(group)), 2)
+    }
+    laws, pivots = _joint_laws(history, group, pairs, marginals, pivots) if pivots > 1 else (_laws(pairs), 1)
+    tables = (
+        Table(chosen, other, tuple(map(nearest_distribution, laws[chosen, other])))
+        for chosen, other in table_places(len(group), pivots)
+    )
+    return asking(group, plan.schema.sizes, budget, TableFill(tuple(tables)), pivots=pivots, decoys=plan.decoys)
+
+
+def _laws(pairs: Pairs) -> dict[tuple[Places, int], Floats]:
+    """The law of each attribute given each other one."""
+    laws: dict[tuple[Places, int], Floats] = {}
+    for (one, two), joint in pairs.items():
+        laws[(one,), two] = np.array(conditional_rows(joint))
+        laws[(two,), one] = np.array(conditional_rows(joint.T))
+    return laws
+
+
+def _joint_laws(
+    history: History, group: Places, pairs: Pairs, marginals: Sequence[Floats], pivots: int
+) -> tuple[dict[tuple[Places, int], Floats], int]:
+    """The law of each attribute given each choice of as many pivots as Phase I supports, and their number."""
+    gains = np.zeros((len(group), len(group)))
+    for one, two in pairs:
+        gain = gain_of(history, (group[one], group[two]), (marginals[one], marginals[two]))
+        gains[one, two] = gains[two, one] = gain
+    while pivots > 1:
+        places = table_places(len(group), pivots)
+        if sum(min(gains[own, other] for own in chosen) for chosen, other in places) > 0:
+            used = {(chosen, other): tuple(own for own in chosen if gains[own, other] > 0) for chosen, other in places}
+            return {place: _rows(*place, used[place], pairs, marginals) for place in places}, pivots
+        pivots -= 1
+    return _laws(pairs), 1
+
+
+def _smoothed_pair(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> Floats:
+    """The joint table of two attributes with these marginals, as far as its noise lets it be known."""
+    table, inside = joint_table(history, *places), interior_table(history, *places)
+    if table is None or inside is None:
+        raise LearningError(
+            "these counts keep no pairwise tables: give the first phase's plan and counts as well; if they are there, "
+            "the schema has too many answers for cond-rr"
+        )
+    return fitted(shrunk(table.frequencies, float(inside.variances.sum()), *marginals), *marginals)
+
+
+def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> float:
+    """How much smaller the expected error of a table is if one attribute is taken into the table of the other."""
+    inside = interior_table(history, *places)
+    if inside is None:
+        return 0.0
+    first, second = marginals
+    independent = np.outer(first - 1 / len(first), second - 1 / len(second))
+    return float(np.sum((inside.frequencies - independent) ** 2) - 2 * inside.variances.sum())
+
+
+def _rows(chosen: Places, other: int, used: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:
+    """The law of an attribute for each combination of the chosen pivots' codes, given those that are used."""
+    members = (*used, other)
+    joint = fit_pairs(members, pairs, marginals)
+    total = joint.sum(axis=-1, keepdims=True)
+    law = np.divide(joint, total, out=np.broadcast_to(marginals[other], joint.shape).copy(), where=total > 0)
+    shape = [len(marginals[own]) for own in chosen]
+    for axis, own in enumerate(chosen):
+        if own not in used:
+            law = np.expand_dims(law, axis)
+    whole: Floats = np.broadcast_to(law, (*shape, len(marginals[other]))).reshape(-1, len(marginals[other]))
+    return whole
+
+
+def fit_pairs(members: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:
+    """The joint table of some attributes that has their pairwise tables and no other structure."""
+    joint = np.ones(())
+    for own in members:
+        joint = joint[..., None] * marginals[own]
+    margins: dict[Places, Floats] = {
+        (one, two): pairs[members[one], members[two]]
+        if members[one] < members[two]
+        else pairs[members[two], members[one]].T
+        for one, two in combinations(range(len(members)), 2)
+    }
+    return proportional(joint, margins, CLOSE_ENOUGH)
+
+
+def learn(
+    history: History,
+    *,
+    rule: Rule | None = None,
+    people: int | None = None,
+    groups: GroupNames | Literal["auto"] | None = None,
+    pivots: int = 1,
+) -> Plan:
+    """The plan of a campaign's next phase, from the plans and counts of the last round.
+
+    The rules of corr-rr weigh bias against noise, so they depend on how many people the next phase will have; where
+    `people` is not given, Phase I is taken to be a tenth of all. An option that the mechanism does not use is refused.
+    The `groups` are the last plan's if none are given; "auto" takes the best ones for these questions and this budget.
+    With rs-rfd and cond-rr a report may answer several `pivots` of a group, which share the group's budget; tables have
+    fewer of them where the reports so far cannot support as many.
+    """
+    named = groups if groups is None or groups == "auto" else tuple(map(tuple, groups))
+    return learn_with(Learning(rule=rule, people=people, groups=named, pivots=pivots), history)
+
+
+@refusing_numerical_failure(LearningError)
+def learn_with(learning: Learning, history: History) -> Plan:
+    """The plan of a campaign's next phase, as `learn` gives it."""
+    if not history or not all(counts.reports for _, counts in history):
+        raise LearningError("there are no reports to learn from; collect some to the first plan")
+    history = in_order(history)
+    last = history[-1][0]
+    history = [(plan, counts) for plan, counts in history if plan.round == last.round]
+    check_learns(last.mechanism)
+    learning.check(last.mechanism)
+    rule, people, pivots = learning.rule or RULES[0], learning.people, learning.pivots
+    if people is None:
+        people = round(history[0][1].reports * (1 / learning.share - 1))
+    places = _groups(last, learning)
+    budget = Fraction(last.epsilon) / len(places)
+    parts = tuple(_part(history, group, budget, rule, people, pivots) for group in places)
+    used = LEARNED_WITH[last.mechanism]
+    learned = Learned(
+        history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),
+        rule=rule if "rule" in used else None,
+        people=people if "people" in used else None,
+        pivots=pivots if pivots > 1 else msgspec.UNSET,
+    )
+    return last.next(parts, learned, places)
+
+
+def check_learns(mechanism: MechanismName) -> None:
+    """Refuse a mechanism that has no later phases."""
+    if not NAMED[mechanism].learns:
+        learning = ", ".join(name for name, named in NAMED.items() if named.learns)
+        raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
+
+
+def check_groups(last: Plan, learning: Learning) -> None:
+    """Refuse groups or pivots that the phase after a plan cannot have; groups that are to be chosen are left alone."""
+    if learning.groups != "auto":
+        _groups(last, learning)
+
+
+def _groups(last: Plan, learning: Learning) -> Groups:
+    """The groups of the next phase by the places of their attributes."""
+    if learning.groups == "auto":
+        named = NAMED[last.mechanism]
+        among = named.hidden_among(last.decoys)
+        return best_groups(last.schema.sizes, Fraction(last.epsilon), among, named.learned).groups
+    if learning.groups is not None:
+        places = group_places(last.schema, learning.groups)
+    else:
+        places = last.groups or (tuple(range(len(last.schema.attributes))),)
+    if learning.pivots > (most := max(map(len, places))):
+        raise PlanError(
+            f"{learning.pivots} questions a report (pivots) need a group of at least {learning.pivots} questions, "
+            f"the largest has {most}"
+        )
+    return places
+
+
+def _part(history: History, group: Places, budget: Fraction, rule: Rule, people: int, pivots: int) -> PartPlan:
+    """A group as a part with a fill that is learned; it has none where all its attributes are asked."""
+    sizes, kind = history[-1][0].schema.sizes, NAMED[history[-1][0].mechanism].learned
+    assert kind is not None
+    if len(group) <= pivots:
+        return asking(group, sizes, budget, pivots=len(group))
+    own_sizes = [sizes[own] for own in group]
+    kind.check_sizes(own_sizes, pivots)
+    if pivots > 1 and kind.conditional:
+        check_readable(own_sizes, pivots)
+    if kind is CopyFill:
+        return learn_copies(history, group, budget, rule, people)
+    return (_learn_rows if kind is RowFill else learn_tables)(history, group, budget, pivots)
+
+
+def _learn_rows(history: History, group: Places, budget: Fraction, pivots: int) -> PartPlan:
+    """RS+RFD: what fills an attribute is drawn from its own frequencies, clipped at 0 and divided by their sum."""
+    plan = history[-1][0]
+    frequencies = unbiased(history, []).frequencies
+    rows = tuple(nearest_distribution(np.clip(frequencies[own], 0, None)) for own in group)
+    return asking(group, plan.schema.sizes, budget, RowFill(rows), pivots=pivots, decoys=plan.decoys)

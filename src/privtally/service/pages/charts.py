@@ -1,0 +1,245 @@
+"""An estimate as numbers that a page can draw: a panel a question, and a trend a question over several rounds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+import msgspec
+
+from privtally.collector.rounds import LEVEL, about_changes
+from privtally.documents.estimate import Change, Estimate, Frequencies, Located, RoundEstimate
+from privtally.errors import EstimateError
+from privtally.schema import NO_ANSWER, Attribute, Schema
+from privtally.service.collector import Estimates
+from privtally.service.pages.rendering import Words
+from privtally.store.campaigns import StoredCampaign
+
+# What answers are called on a page: bins are named in its language, all other answers as the survey names them.
+
+
+Named = Callable[[str, str], str]
+"""The name of a question and one of its labels -> what a page calls the answer."""
+
+
+def names_of_answers(schema: Schema, words: Words) -> Named:
+    """What a page calls the answers of a survey."""
+    asked = {attribute.name: attribute for attribute in schema.attributes}
+    return lambda question, label: answer_name(asked[question], label, words)
+
+
+def answer_name(attribute: Attribute, label: str, words: Words) -> str:
+    """What a page calls an answer."""
+    if attribute.optional and label == NO_ANSWER:
+        return words.say("survey.not_said")
+    if attribute.numbers is None:
+        return label
+    return words.decimal(label.replace(" to ", f" {words.say('bins.to')} "))
+
+
+# Estimates round by round, one trend a question: an answer's shares over the rounds with their intervals.
+
+
+MOST_LINES = 12
+"""Of a question with more answers, the most frequent ones of the last round are shown."""
+TREND_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+MOST_TIMES = 1_000_000
+MOST_TICKS = 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """An answer's share in one round, and where its 95 % interval begins and ends."""
+
+    round: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """An answer over the rounds."""
+
+    label: str
+    points: Sequence[Point]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A question over the rounds."""
+
+    name: str
+    lines: Sequence[Line]
+    left_out: int
+    change: Change | None
+    """The test for change, if there can be one."""
+
+    @property
+    def rounds(self) -> list[int]:
+        return [point.round for point in self.lines[0].points]
+
+    @property
+    def ticks(self) -> list[int]:
+        """The rounds whose numbers fit below a chart, the last one among them."""
+        step = -(-len(self.rounds) // MOST_TICKS)
+        return self.rounds[::-1][::step]
+
+    @property
+    def scale(self) -> float:
+        """The share at the top of the charts: as little as holds all intervals."""
+        highest = max(point.high for line in self.lines for point in line.points)
+        return next(end for end in TREND_SCALES if end >= highest)
+
+    @property
+    def changed(self) -> bool:
+        return self.change is not None and self.change.p_value < LEVEL
+
+    @property
+    def once_in(self) -> int:
+        """In how many surveys without a change such a difference comes about once, rounded down to two digits."""
+        assert self.change is not None
+        times = min(1 / max(self.change.p_value, 1 / MOST_TIMES), MOST_TIMES)
+        unit = 10 ** max(floor(log10(times)) - 1, 0)
+        return int(times // unit * unit)
+
+
+def trends_of(estimate: Estimate) -> list[Trend]:
+    """The trends of an estimate with several rounds, none of one with a single round."""
+    if estimate.rounds is msgspec.UNSET or len(estimate.rounds) == 1:
+        return []
+    changes = {} if estimate.changes is msgspec.UNSET else estimate.changes
+    return [_trend(name, estimate.rounds, changes.get(name)) for name in estimate.attributes]
+
+
+def _trend(name: str, rounds: Sequence[RoundEstimate], change: Change | None) -> Trend:
+    last = rounds[-1].attributes[name]
+    often = sorted(range(len(last.labels)), key=lambda code: -last.frequencies[code])[:MOST_LINES]
+    lines = [Line(last.labels[code], [_point(each, name, code) for each in rounds]) for code in sorted(often)]
+    return Trend(name, lines, len(last.labels) - len(lines), change)
+
+
+def _point(estimate: RoundEstimate, name: str, code: int) -> Point:
+    frequencies = estimate.attributes[name]
+    assert frequencies.low is not msgspec.UNSET
+    assert frequencies.high is not msgspec.UNSET
+    return Point(estimate.round, frequencies.frequencies[code], frequencies.low[code], frequencies.high[code])
+
+
+MOST_ROWS = 24
+"""Of a question with more answers, the most frequent ones are shown."""
+
+SCALES = (0.01, 0.02, 0.05, 0.1, 1.0)
+"""Bars end at 100 %, so that questions can be compared, except where all of them would be slivers."""
+MOST_DIGITS = 3
+MOST_REACH = 0.25
+"""With wider intervals the reports say next to nothing, so that nothing can be foretold from them."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An answer with its share of the people and where the 95 % interval of the share begins and ends."""
+
+    label: str
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A question with its answers."""
+
+    name: str
+    rows: Sequence[Row]
+    left_out: int
+    skipped: Row | None
+    """Those who would rather not say; the other rows are then among those who said."""
+    mean: Located | None
+
+    @property
+    def scale(self) -> float:
+        """The share at which bars end: as little as holds all intervals."""
+        return next(end for end in SCALES if end >= max(row.high for row in self.rows))
+
+    @property
+    def digits(self) -> int:
+        """With how many decimals percentages are written, so that no interval looks like a certainty."""
+        width = 100 * min(row.high - row.low for row in self.rows)
+        return next((digits for digits in range(MOST_DIGITS) if width >= 10.0**-digits), MOST_DIGITS)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known so far."""
+
+    panels: Sequence[Panel]
+    reach: float
+    """Half the width of a 95 % interval, on average over all answers."""
+    reports: int
+    notes: Sequence[str]
+    trends: Sequence[Trend] = ()
+    round: int = 1
+    """The round whose totals these are: the last one that somebody has answered."""
+
+    @property
+    def next_reach(self) -> tuple[int, int] | None:
+        """A smaller reach in percentage points, and how many more people it takes if each says as much.
+
+        None at 1, with so few people that nothing can be foretold, and after several rounds, where that depends on how
+        much the answers have changed.
+        """
+        if self.trends or self.reach > MOST_REACH:
+            return None
+        points = 100 * self.reach
+        smaller = next((step for step in (1, 2, 3, 5, 7, 10, 15, 20)[::-1] if step < 0.9 * points), None)
+        if smaller is None:
+            return None
+        more = self.reports * ((points / smaller) ** 2 - 1)
+        step = 10 ** max(len(str(int(more))) - 2, 0)
+        return smaller, ceil(more / step) * step
+
+
+async def estimate_so_far(
+    estimates: Estimates, campaign: StoredCampaign, *, pause: bool
+) -> Estimate | EstimateError | None:
+    """What is known within a moment, or why nothing is; None if the first estimate is not finished."""
+    try:
+        return await estimates.recent(campaign, "likelihood", by_round=campaign.plans[-1].round > 1, pause=pause)
+    except EstimateError as refusal:
+        return refusal
+
+
+def panels_of(estimate: Estimate) -> Found:
+    """The panels of an estimate whose frequencies have intervals."""
+    panels = []
+    for name, attribute in estimate.attributes.items():
+        everybody = _rows(attribute)
+        among, skipped = everybody, None
+        if attribute.answered is not msgspec.UNSET:
+            among, skipped = _rows(attribute.answered), next(row for row in everybody if row.label == NO_ANSWER)
+        shown = sorted(range(len(among)), key=lambda place: -among[place].share)[:MOST_ROWS]
+        panels.append(
+            Panel(
+                name=name,
+                rows=[among[place] for place in sorted(shown)],
+                left_out=len(among) - len(shown),
+                skipped=skipped,
+                mean=None if attribute.mean is msgspec.UNSET else attribute.mean,
+            )
+        )
+    said_here = [] if estimate.changes is msgspec.UNSET else about_changes(estimate.changes)
+    return Found(
+        panels,
+        estimate.half_width,
+        sum(phase.reports for phase in estimate.provenance.phases),
+        [note for note in estimate.notes if note not in said_here],
+        trends_of(estimate),
+        1 if estimate.rounds is msgspec.UNSET else estimate.rounds[-1].round,
+    )
+
+
+def _rows(frequencies: Frequencies) -> list[Row]:
+    assert frequencies.low is not msgspec.UNSET
+    assert frequencies.high is not msgspec.UNSET
+    columns = (frequencies.labels, frequencies.frequencies, frequencies.low, frequencies.high)
+    return [Row(*row) for row in zip(*columns, strict=True)]
