@@ -120,7 +120,7 @@ def _error_of(
         codes = table.codes[generator.integers(len(table.codes), size=people)].astype(code_type(table.schema.sizes))
         try:
             plan = asking.first_plan(table.schema, epsilon, source=seeded(1))
-            phases = [codes[:first], codes[first:]] if NAMED[plan.mechanism].learns else [codes]
+            phases = [codes[:first], codes[first:]] if NAMED[plan.name].learns else [codes]
             history = drive(plan, partial(_collect, phases=phases, source=source), partial(learn_with, learning))
         except ValueError:  # equal labels are needed, or tables would be too large
             return None

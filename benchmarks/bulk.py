@@ -124,9 +124,9 @@ def jobs_of(mechanism: MechanismName, codes: Codes) -> tuple[float, dict[str, Jo
     """The bytes of words that a report takes, and the jobs to time."""
     plan, stream = plan_of(mechanism), Stream.from_system()
     counting = Counting(stream)
-    plan.sampler.privatise(codes, counting)
+    plan.mechanism.privatise(codes, counting)
     jobs = {
-        "codes": Job(partial(plan.sampler.privatise, codes, stream)),
+        "codes": Job(partial(plan.mechanism.privatise, codes, stream)),
         "reports": Job(partial(respond_many, plan, Records(plan.schema, codes), stream)),
         f"reports, {CORES} cores": Job(partial(respond_on_cores, plan, codes), CORES),
     }

@@ -109,8 +109,8 @@ def measure(records: int) -> dict[str, Any]:
     for mechanism in MECHANISMS:
         plan = plan_of(mechanism)
         table = Records(plan.schema, codes)
-        plan.sampler.privatise(codes[:1000], source)
-        sampling = min(timed(partial(plan.sampler.privatise, codes, source)) for _ in range(3))
+        plan.mechanism.privatise(codes[:1000], source)
+        sampling = min(timed(partial(plan.mechanism.privatise, codes, source)) for _ in range(3))
         with PeakMemory() as memory:
             reports = respond_many(plan, table, source)
         output = reports.codes.nbytes + reports.ids.nbytes

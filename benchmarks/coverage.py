@@ -139,7 +139,7 @@ def plans_of(option: Option, epsilon: float) -> Plan:
 def counted(plan: Plan, codes: Integers, generator: np.random.Generator) -> Counts:
     """The counts of these people's reports."""
     if np.prod(plan.schema.sizes) <= EXACT_RECORDS:
-        reports = simulate(plan.sampler, distinct(plan.schema.sizes, codes, np.ones(len(codes), np.int64)), generator)
+        reports = simulate(plan.mechanism, distinct(plan.schema.sizes, codes, np.ones(len(codes), np.int64)), generator)
         return count_times(plan, reports.codes, reports.times)
     records = Records(plan.schema, codes.astype(code_type(plan.schema.sizes)))
     return count(plan, respond_many(plan, records, seeded(int(generator.integers(1 << 62)))).codes)
@@ -222,7 +222,7 @@ def demo(runs: int, seed: int) -> dict[str, float]:
 def answering(cell: Cell) -> float:
     """How many people answer a question of a cell, on average."""
     name, people, epsilon = cell
-    part = plans_of(OPTIONS[name], epsilon).sampler.parts[0]
+    part = plans_of(OPTIONS[name], epsilon).mechanism.parts[0]
     return people * part.pivots / len(part.attributes)
 
 

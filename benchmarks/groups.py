@@ -101,7 +101,7 @@ def people_of(kind: str, generator: np.random.Generator, questions: int = 6, lab
 
 def _counts(plan: Plan, codes: np.ndarray, generator: np.random.Generator) -> Counts:
     records = SubReports(*np.unique(codes, axis=0, return_counts=True))
-    reports = simulate(plan.sampler, records, generator)
+    reports = simulate(plan.mechanism, records, generator)
     return count_times(plan, reports.codes, reports.times)
 
 

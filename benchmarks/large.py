@@ -105,7 +105,7 @@ def end_to_end(labels: int, people: int, directory: Path) -> dict[str, dict[str,
     found["privatise"]["per_second"] = people / found["privatise"]["seconds"]
     shown = json.loads(done.stdout)["attributes"]["q"]["labels"]
     found["estimate"]["found_of_top_20"] = len(set(shown) & set(names[:20]))
-    channel = load_plan((directory / "p.json").read_bytes()).sampler.parts[0].asked[0]
+    channel = load_plan((directory / "p.json").read_bytes()).mechanism.parts[0].asked[0]
     start = time.perf_counter()
     channel.draw(answers.astype(np.uint16), Stream.from_system())
     found["draw"] = {"seconds": time.perf_counter() - start}

@@ -47,8 +47,8 @@ def _answered(channel: Asked) -> float:
 def exact(shape: tuple[int, int], epsilon: float, mechanism: MechanismName) -> float:
     """The variance of an entry at uniform answers, from one report."""
     if mechanism == "spl":
-        return _answered(plan_of(shape, epsilon, "spl").sampler.parts[0].asked[0])
-    (part,) = plan_of(shape, epsilon, mechanism, 2).sampler.parts
+        return _answered(plan_of(shape, epsilon, "spl").mechanism.parts[0].asked[0])
+    (part,) = plan_of(shape, epsilon, mechanism, 2).mechanism.parts
     if part.silent:
         return comb(shape[0], 2) * _answered(part.asked[0])
     cells = table_matrix(part.sizes, part.pivots, (0, 1))
@@ -70,7 +70,7 @@ def measured(shape: tuple[int, int], epsilon: float, mechanism: MechanismName, r
 
 
 def _counts(plan: Plan, codes: np.ndarray, generator: np.random.Generator) -> Counts:
-    reports = simulate(plan.sampler, SubReports(*np.unique(codes, axis=0, return_counts=True)), generator)
+    reports = simulate(plan.mechanism, SubReports(*np.unique(codes, axis=0, return_counts=True)), generator)
     return count_times(plan, reports.codes, reports.times)
 
 

@@ -79,7 +79,7 @@ def answers(places: Floats, frequencies: Floats) -> Integers:
 def collect(plan: Plan, codes: Integers, generator: Generator) -> tuple[Plan, Any]:
     """A phase of people with these answers."""
     people = distinct(plan.schema.sizes, codes, np.ones(len(codes), dtype=np.int64))
-    reports = simulate(plan.sampler, people, generator)
+    reports = simulate(plan.mechanism, people, generator)
     return plan, count_times(plan, reports.codes, reports.times)
 
 

@@ -67,12 +67,12 @@ def populations(tables: Path | None) -> Iterator[Population]:
 
 
 def _phase(plan: Plan, population: Population, times: Integers, generator: np.random.Generator) -> Phase:
-    reports = simulate(plan.sampler, SubReports(population.records[times > 0], times[times > 0]), generator)
+    reports = simulate(plan.mechanism, SubReports(population.records[times > 0], times[times > 0]), generator)
     return plan, count_times(plan, reports.codes, reports.times)
 
 
 def _error(history: Sequence[Phase], truth: Sequence[Floats]) -> float:
-    parts = [(part.attributes, part_likelihood(own, part)) for plan, own in history for part in plan.sampler.parts]
+    parts = [(part.attributes, part_likelihood(own, part)) for plan, own in history for part in plan.mechanism.parts]
     found = estimate(Reports([attribute.labels for attribute in history[0][0].schema.attributes], parts))
     return float(np.mean([np.mean((one - two) ** 2) for one, two in zip(found, truth, strict=True)]))
 

@@ -325,9 +325,9 @@ def counts_of(plan: Plan, tensor: np.ndarray, limit: int = SUB_REPORT_LIMIT) -> 
 
 def expected_counts(plan: Plan, answers: np.ndarray, people: float) -> Counts:
     """Counts of reports that are as frequent as expected, answers having these joint frequencies."""
-    law = np.zeros(plan.sampler.outputs)
+    law = np.zeros(plan.mechanism.outputs)
     for record in np.ndindex(answers.shape):
-        for report, chance in plan.sampler.law(record).items():
+        for report, chance in plan.mechanism.law(record).items():
             law[report] += answers[record] * float(chance)
     return counts_of(plan, np.round(law * people).astype(np.int64))
 

@@ -185,7 +185,7 @@ def test_the_driver_asks_for_the_counts_of_every_plan_in_order(mechanism: Mechan
 )
 def test_mechanisms_may_be_named_as_people_write_them(written: str, meant: str) -> None:
     assert Asking.of(written).mechanism == meant
-    assert design(schema_of((2, 2)), 1.0, written).mechanism == meant  # type: ignore[arg-type]
+    assert design(schema_of((2, 2)), 1.0, written).name == meant  # type: ignore[arg-type]
 
 
 LABELS = {"smokes": ["no", "yes"], "drinks": ["never", "weekly", "daily"]}
@@ -215,7 +215,7 @@ def test_the_mechanism_is_the_recommended_one_unless_it_is_stated() -> None:
     for epsilon, many in ((1.0, 300), (6.0, 3_000)):
         found = recommend(Schema.of(LABELS), epsilon, many).design
         plan = run(pd.DataFrame(columns_of_people(many)), LABELS, epsilon).job.phases[0].plan
-        assert (plan.mechanism, plan.epsilon) == (found.mechanism, epsilon)
+        assert (plan.name, plan.epsilon) == (found.mechanism, epsilon)
     assert run(pd.DataFrame(columns_of_people()), LABELS).job.phases[0].plan.epsilon == 1
 
 
@@ -230,7 +230,7 @@ def test_the_schema_may_be_in_a_file_and_so_may_the_data(tmp_path: Path) -> None
 def test_options_are_those_of_a_campaign() -> None:
     result = run(pd.DataFrame(columns_of_people()), LABELS, 2.0, mechanism="smp", pivots=2, method="unbiased")
     assert result.estimate.method == "unbiased"
-    assert result.job.phases[0].plan.sampler.parts[0].pivots == 2
+    assert result.job.phases[0].plan.mechanism.parts[0].pivots == 2
     with pytest.raises(CampaignError, match="pivots"):
         run(pd.DataFrame(columns_of_people()), LABELS, 2.0, pivots=2)
 

@@ -96,7 +96,7 @@ def test_a_mechanism_is_spelled_as_people_spell_it(
     df: pd.DataFrame, schema: pt.Schema, written: str, name: str
 ) -> None:
     assert pt.run(df, schema, epsilon=1, mechanism=written).mechanism == name
-    assert pt.design(schema, 1, written).mechanism == name
+    assert pt.design(schema, 1, written).name == name
 
 
 def test_a_name_that_is_none_is_met_with_one_that_is(df: pd.DataFrame, schema: pt.Schema) -> None:

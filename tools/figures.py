@@ -95,7 +95,7 @@ FIGURES: Mapping[str, Mapping[str, Callable[[], str]]] = {
 def truthful(epsilon: float, size: int) -> float:
     """How often one question with so many answers is sent as it was answered: the probability that its plan states."""
     plan = design(alike(1, size), epsilon, mechanism="spl")
-    return float(plan.sampler.law((0,))[(0,)])
+    return float(plan.mechanism.law((0,))[(0,)])
 
 
 def points(schema: Schema, epsilon: float, people: int) -> str:

@@ -68,10 +68,10 @@ def run_campaign(
     Where the mechanism learns, a random share of the people is Phase I, as `learning` says, and all others are Phase
     II. What the mechanism does not use is refused.
     """
-    learning.check(first.mechanism)
+    learning.check(first.name)
     source = source or Stream.from_system()
     phases = [records]
-    if NAMED[first.mechanism].learns:
+    if NAMED[first.name].learns:
         people = learning.phase1_people(len(records))
         order = np.argsort(source.words(len(records)), kind="stable")
         phases = [Records(records.schema, records.codes[np.sort(rows)]) for rows in (order[:people], order[people:])]
@@ -167,7 +167,7 @@ class Result:
     @property
     def mechanism(self) -> MechanismName:
         """The name of the mechanism."""
-        return self.plan.mechanism
+        return self.plan.name
 
     @property
     def epsilon(self) -> float:

@@ -126,7 +126,7 @@ def _vector(plan: Plan, made_up: np.random.Generator) -> dict[str, Any]:
         "plan": plan.dump().decode(),
         "digest": plan.digest,
         "campaign": plan.campaign_id,
-        "weights": [[[str(own.same), str(own.other)] for own in part.asked] for part in plan.sampler.parts],
+        "weights": [[[str(own.same), str(own.other)] for own in part.asked] for part in plan.mechanism.parts],
         "cases": [_case(plan, made_up) for _ in range(PEOPLE)],
     }
 
@@ -157,7 +157,7 @@ def _words(plan: Plan, made_up: np.random.Generator) -> list[int]:
 
 def _edges(plan: Plan, made_up: np.random.Generator) -> Sequence[int]:
     edges = [0, WORD - 1, WORD - 2, WORD // 2, WORD // 2 - 1, WORD - PROBABILITY_UNIT]
-    for channel in (own for part in plan.sampler.parts for own in part.asked):
+    for channel in (own for part in plan.mechanism.parts for own in part.asked):
         fit = (WORD - 1) // channel.total
         step = int(made_up.integers(1, channel.outputs))
         inside = channel.same * channel.inside * fit

@@ -39,7 +39,7 @@ def same_copies(attributes: int, probability: float) -> np.ndarray:
 
 def squared_scale(plan: Plan) -> float:
     """The square of the scale of the first attribute's randomized response."""
-    scale = plan.sampler.parts[0].asked[0].scale
+    scale = plan.mechanism.parts[0].asked[0].scale
     assert scale is not None
     return float(scale) ** 2
 
@@ -120,7 +120,7 @@ def simulated(
     plan: Plan, answers: np.ndarray, people: int, generator: np.random.Generator, limit: int = SUB_REPORT_LIMIT
 ) -> Counts:
     """The counts of the reports of people who are drawn from a distribution of records."""
-    reports = simulate(plan.sampler, drawn(answers, people, generator), generator)
+    reports = simulate(plan.mechanism, drawn(answers, people, generator), generator)
     return count_times(plan, reports.codes, reports.times, limit)
 
 

@@ -31,8 +31,8 @@ def any_counts(draw: st.DrawFn, plan: Plan) -> Phase:
     """A few different reports, each any number of times: one-sided, contradictory, impossible, or next to none."""
     made_up = np.random.default_rng(draw(st.integers(0, 2**32)))
     many = draw(st.integers(1, 12))
-    codes = np.empty((many, plan.sampler.width), dtype=np.int64)
-    for part in plan.sampler.parts:
+    codes = np.empty((many, plan.mechanism.width), dtype=np.int64)
+    for part in plan.mechanism.parts:
         for row in range(many):
             shown = made_up.choice(len(part.attributes), part.shown, replace=False)
             for place, own in enumerate(part.attributes):
@@ -74,9 +74,9 @@ def test_any_counts_give_a_result_or_a_refusal(history: list[Phase], method: Met
             assert_proper(estimate(history, method))
         except PrivtallyError:
             # The default method has an answer to everything but several hidden pivots that were not kept whole.
-            parts = [part for plan, _ in history for part in plan.sampler.parts]
+            parts = [part for plan, _ in history for part in plan.mechanism.parts]
             assert method != "likelihood" or not all(part.linear for part in parts)
-        if NAMED[history[0][0].mechanism].learns:
+        if NAMED[history[0][0].name].learns:
             with suppress(PrivtallyError):
                 audit(learn(history))
 

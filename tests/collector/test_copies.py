@@ -50,7 +50,7 @@ def test_patterns_give_what_enumeration_gives(attributes: int, size: int) -> Non
     assert (steps[0], steps[-1]) == (0, 1)
     for place in range(0, len(steps), 5):
         plan = copying_plan(same_copies(attributes, float(steps[place])), size)
-        (part,) = plan.sampler.parts
+        (part,) = plan.mechanism.parts
         seen = np.array([next(report for report in part.reports() if part.probability((0,) * attributes, report))])
         report = WholeReports(part, seen, np.ones(1, dtype=np.int64))
         information = report.information(np.full(attributes * size, 1 / size)) / squared_scale(plan)

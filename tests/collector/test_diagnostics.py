@@ -41,7 +41,7 @@ PLANS = plans()
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_bounds_hold_for_every_record_and_are_attained_with_one_pivot(plan: Plan) -> None:
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     marginals = []
     for record in records_of(SIZES):
         table = [np.zeros(size) for size in mechanism.outputs]

@@ -35,14 +35,14 @@ from tests.support import first_plan, later_plan, plan_of, table_fill
 def average_counts(plan: Plan, marginals: list[np.ndarray], reports: int = 10**9) -> Counts:
     """One-way and pairwise counts as they are on average, of so many reports that rounding does not show."""
     attributes = []
-    for marginal in plan.sampler.expect(independent(marginals)):
+    for marginal in plan.mechanism.expect(independent(marginals)):
         whole = np.floor(marginal * reports).astype(np.int64)
         whole[0] += reports - whole.sum()
         attributes.append(whole)
-    parts = {part.attributes: None for part in plan.sampler.parts if len(part.attributes) > 1}
+    parts = {part.attributes: None for part in plan.mechanism.parts if len(part.attributes) > 1}
     pairs = {
         (one, two): np.outer(attributes[one], attributes[two] / reports).astype(np.int64)
-        for one, two in kept_pairs(plan.sampler.outputs, parts)
+        for one, two in kept_pairs(plan.mechanism.outputs, parts)
     }
     return Counts(plan.digest, reports, tuple(attributes), parts, pairs)
 

@@ -20,8 +20,8 @@ from tests.support import cases, plan_of, table_fill
 
 def every_linear_part() -> dict[str, Part]:
     """Parts of every kind whose reports determine each attribute by itself."""
-    mechanisms: dict[str, Mechanism] = {name: plan.sampler for name, plan in plans_of_every_kind().items()}
-    mechanisms |= {f"{name} {sizes}": plan_of(name, sizes, 2.0, seed=1).sampler for name, sizes in cases()}
+    mechanisms: dict[str, Mechanism] = {name: plan.mechanism for name, plan in plans_of_every_kind().items()}
+    mechanisms |= {f"{name} {sizes}": plan_of(name, sizes, 2.0, seed=1).mechanism for name, sizes in cases()}
     parts = {
         f"{name}, part {number}": part
         for name, mechanism in mechanisms.items()
@@ -92,4 +92,4 @@ def test_the_condition_says_how_far_attributes_can_be_told_apart() -> None:
 def test_several_hidden_pivots_with_tables_are_refused() -> None:
     plan = two_pivots(table_fill((2, 3, 2), 2, np.random.default_rng(5)))
     with pytest.raises(EstimateError):
-        inverse_of(plan.sampler.parts[0])
+        inverse_of(plan.mechanism.parts[0])

@@ -31,7 +31,7 @@ def large_plan(mechanism: MechanismName, size: int) -> Plan:
         plan = later_plan(first_plan((size, size), 2.0, "corr-rr"), CopyFill(((1.0, 0.25), (0.125, 1.0))))
     else:
         plan = plan_of(mechanism, (size, size), 2.0)
-    assert all(isinstance(channel, Projective) for part in plan.sampler.parts for channel in part.asked)
+    assert all(isinstance(channel, Projective) for part in plan.mechanism.parts for channel in part.asked)
     return plan
 
 

@@ -147,7 +147,7 @@ def test_a_plan_is_learned_from_all_phases_before_it(mechanism: MechanismName, p
     first = history[0][0]
     following = learn(history[::-1], people=1_000)
     assert (following.phase, following.campaign, following.campaign_id) == (phases + 1, first.digest, first.digest)
-    assert (following.mechanism, following.epsilon, following.answers) == (mechanism, first.epsilon, first.answers)
+    assert (following.name, following.epsilon, following.answers) == (mechanism, first.epsilon, first.answers)
     assert following.learned is not None
     assert [(source.plan, source.counts, source.reports) for source in following.learned.history] == [
         (plan.digest, counts.digest, counts.reports) for plan, counts in history
@@ -278,7 +278,7 @@ def test_the_next_plan_has_a_part_for_each_group(mechanism: MechanismName, kind:
     plan = learn(started(mechanism))
     assert plan.groups == PLACES == tuple(part.attributes for part in plan.parts)
     assert [type(part.fill) for part in plan.parts] == [kind, type(None), kind]
-    assert float(plan.sampler.ratio) == pytest.approx(np.exp(6.0))
+    assert float(plan.mechanism.ratio) == pytest.approx(np.exp(6.0))
     assert learn([*started(mechanism), *phase(plan, 4_000, 2)]).groups == PLACES
 
 
@@ -339,7 +339,7 @@ def test_the_choice_is_a_plan_of_the_campaign(
     plan = learn([(first, counts)], groups="auto")
     assert tuple(part.attributes for part in plan.parts) == groups
     assert plan.groups == (groups if len(groups) > 1 else None)
-    assert float(plan.sampler.ratio) == pytest.approx(np.exp(epsilon))
+    assert float(plan.mechanism.ratio) == pytest.approx(np.exp(epsilon))
     verify(plan.dump(), dump_certificate(certify(plan)))
     assert len(Campaign.draft(first).open().close().follow(plan).plans) == 2
     again = (plan, simulated(plan, np.full(FOUR, 1 / 81), 500, np.random.default_rng(2)))
@@ -409,10 +409,10 @@ def test_noise_supports_one_pivot_with_the_whole_budget() -> None:
     assert [part.pivots for part in plan.parts] == [1]
     assert plan.learned is not None
     assert plan.learned.pivots == 2
-    assert float(plan.sampler.parts[0].asked[0].ratio) == pytest.approx(np.exp(0.5))
+    assert float(plan.mechanism.parts[0].asked[0].ratio) == pytest.approx(np.exp(0.5))
     many = learn(history(pairwise_population(), 6.0, 50_000), pivots=2)
     assert [part.pivots for part in many.parts] == [2]
-    assert float(many.sampler.parts[0].asked[0].ratio) == pytest.approx(np.exp(3.0))
+    assert float(many.mechanism.parts[0].asked[0].ratio) == pytest.approx(np.exp(3.0))
 
 
 def test_only_attributes_that_go_together_gain() -> None:
@@ -435,7 +435,7 @@ def test_a_group_of_as_many_attributes_as_pivots_is_asked_whole() -> None:
     found = history(made_up_law((2, 3, 2, 2), seed=3), 8.0, 100_000)
     plan = learn(found, groups=[["q0", "q1"], ["q2"], ["q3"]], pivots=2)
     assert [(part.pivots, part.fill) for part in plan.parts] == [(2, None), (1, None), (1, None)]
-    assert float(plan.sampler.ratio) == pytest.approx(np.exp(8.0))
+    assert float(plan.mechanism.ratio) == pytest.approx(np.exp(8.0))
 
 
 def test_three_pivots_fall_back_step_by_step() -> None:

@@ -42,11 +42,11 @@ def counts_of(plan: Plan, reports: int = 500, seed: int = 2) -> Counts:
     made_up = np.random.default_rng(seed)
     chosen = []
     frequencies = frequencies_for(plan)
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         law = law_of(part, [frequencies[own] for own in part.attributes])
         possible = [each for each, chance in law.items() if chance > 0]
         chosen.append(np.array(possible)[made_up.integers(len(possible), size=reports)])
-    codes = np.column_stack([chosen[number][:, place] for number, place in plan.sampler.places])
+    codes = np.column_stack([chosen[number][:, place] for number, place in plan.mechanism.places])
     rows, times = np.unique(codes, axis=0, return_counts=True)
     return count_times(plan, rows, times)
 
@@ -54,7 +54,7 @@ def counts_of(plan: Plan, reports: int = 500, seed: int = 2) -> Counts:
 @pytest.mark.parametrize("plan", PLANS)
 def test_gradient_and_information_are_those_of_the_exact_law(plan: Plan) -> None:
     """The law is linear: its slopes along directions in which each attribute sums to 0 are differences."""
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         point = [frequencies_for(plan)[own] for own in part.attributes]
         law = {report: chance for report, chance in law_of(part, point).items() if chance > 0}
         directions, slopes = [], []
@@ -89,14 +89,14 @@ def test_gradient_and_information_are_those_of_the_exact_law(plan: Plan) -> None
 def test_single_questions_have_the_law_of_their_codes(plan: Plan) -> None:
     """At the frequencies whose expected counts these are, no label pulls more than another."""
     point = frequencies_for(plan)
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         own = [point[attribute] for attribute in part.attributes]
         law = law_of(part, own)
         tallies = [np.zeros(outputs) for outputs in part.outputs]
         for report, chance in law.items():
             for tally, code in zip(tallies, report, strict=True):
                 tally[code] += 1e9 * chance
-        attributes = [np.zeros(1, dtype=np.int64)] * plan.sampler.width
+        attributes = [np.zeros(1, dtype=np.int64)] * plan.mechanism.width
         for attribute, tally in zip(part.attributes, tallies, strict=True):
             attributes[attribute] = np.rint(tally).astype(np.int64)
         counts = Counts(plan.digest, 10**9, tuple(attributes), {}, {})

@@ -29,7 +29,7 @@ def plan_for(pivots: int, fill: AnyFill | None = None) -> Plan:
 
 
 def terms_in(plan: Plan, counts: Counts) -> Terms:
-    (part,) = plan.sampler.parts
+    (part,) = plan.mechanism.parts
     subs = counts.parts[part.attributes]
     assert subs is not None
     return terms_of(part, subs)

@@ -113,7 +113,7 @@ def test_what_does_not_change_is_found_not_to_and_what_does_is() -> None:
 
 def phases(plans: list[Plan], laws: list[np.ndarray], made_up: np.random.Generator) -> list[tuple[Plan, Counts]]:
     """One question in several rounds: counts drawn from their law."""
-    channel = plans[0].sampler.parts[0].asked[0]
+    channel = plans[0].mechanism.parts[0].asked[0]
     codes = np.arange(4)[:, None]
     return [
         (plan, count_times(plan, codes, made_up.multinomial(PEOPLE, channel.push(law))))
@@ -183,7 +183,7 @@ def test_one_question_that_changed_among_many_that_did_not_takes_no_other_rounds
     for _ in range(runs):
         history = []
         for plan, law in zip(plans, (SHARES, moved), strict=True):
-            part = plan.sampler.parts[0]
+            part = plan.mechanism.parts[0]
             many = made_up.multinomial(20_000, [1 / 20] * 20)
             rows, times = [], []
             for own, channel in enumerate(part.asked):

@@ -45,11 +45,11 @@ LEAST = 465
 def test_the_covariance_is_that_of_the_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
     """Reports are independent: the covariance of their mean is that of what one report adds, over their number."""
     plan = plan_of(mechanism, sizes, epsilon=2.0)
-    outputs = plan.sampler.outputs
+    outputs = plan.mechanism.outputs
     joint = np.random.default_rng(1).dirichlet(np.ones(int(np.prod(sizes))))
     chances = np.zeros(outputs)
     for chance, answers in zip(joint, np.ndindex(sizes), strict=True):
-        for report, likely in plan.sampler.law(answers).items():
+        for report, likely in plan.mechanism.law(answers).items():
             chances[report] += chance * float(likely)
     people = 10**9
     counts = counts_of(plan, np.rint(chances * people).astype(np.int64))
@@ -62,7 +62,7 @@ def test_the_covariance_is_that_of_the_law(mechanism: MechanismName, sizes: tupl
         flat = added.reshape(-1, size)
         average = chances.ravel() @ flat
         exact = (flat.T * chances.ravel()) @ flat - np.outer(average, average)
-        found = phase_covariance(counts, plan.sampler.parts, own, own)
+        found = phase_covariance(counts, plan.mechanism.parts, own, own)
         assert found is not None
         np.testing.assert_allclose(found * people, exact, atol=1e-5 * np.abs(exact).max())
 
@@ -71,9 +71,9 @@ def test_without_pair_tables_the_covariance_is_bounded() -> None:
     plan = plan_of("corr-rr", (3, 3, 3), epsilon=2.0)
     codes = np.random.default_rng(2).integers(0, 3, (5_000, 3)).astype(np.uint8)
     counts = count(plan, codes)
-    exact = phase_covariance(counts, plan.sampler.parts, 0, 0)
+    exact = phase_covariance(counts, plan.mechanism.parts, 0, 0)
     bare = replace(counts, parts=dict.fromkeys(counts.parts), pairs={})
-    bound = phase_covariance(bare, plan.sampler.parts, 0, 0)
+    bound = phase_covariance(bare, plan.mechanism.parts, 0, 0)
     assert exact is not None
     assert bound is not None
     assert np.linalg.eigvalsh(bound - exact).min() > -1e-12

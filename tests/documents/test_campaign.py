@@ -101,7 +101,7 @@ STRANGERS: dict[str, Plan] = {
     "another epsilon": changed(epsilon=0.5),
     "another number of answers": changed(answers=5),
     "another schema": changed(schema=Schema.of({"q0": ["a", "b", "c"], "other": ["a", "b", "c"]})),
-    "another mechanism": changed(mechanism="cond-rr"),
+    "another mechanism": changed(name="cond-rr"),
     "another campaign's id": changed(campaign="0" * 64),
     "the first plan again": FIRST,
 }
@@ -148,7 +148,7 @@ def test_the_same_survey_designed_twice_is_two_campaigns() -> None:
 
 def with_second(first: Plan) -> list[Plan]:
     """The plans of a first round."""
-    fill = fill_of(first.mechanism, SIZES)
+    fill = fill_of(first.name, SIZES)
     return [first] if fill is None else [first, later_plan(first, fill)]
 
 

@@ -142,7 +142,7 @@ def test_reports_to_a_silent_part_answer_as_often_as_it_asks(
         count(plan, np.array(bad, dtype=np.uint8), limit)
     # The same reports to a plan that is silent about nothing, under the name of the silent one.
     outspoken = plan_with(
-        tuple(part_of(part.attributes, 1, UniformFill()) for part in plan.parts), plan.sampler.outputs
+        tuple(part_of(part.attributes, 1, UniformFill()) for part in plan.parts), plan.mechanism.outputs
     )
     document = json.loads(count(outspoken, np.array(bad, dtype=np.uint8), limit).dump())
     document["plan"] = plan.digest

@@ -45,7 +45,7 @@ LEARNING = tuple(name for name in MECHANISMS if NAMED[name].learns)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_campaign_that_learns_starts_with_every_attribute_alone(mechanism: MechanismName) -> None:
     plan = design(schema_of((3, 3)), 1, mechanism)
-    assert (plan.phase, plan.mechanism, plan.answers) == (1, mechanism, 1)
+    assert (plan.phase, plan.name, plan.answers) == (1, mechanism, 1)
     assert plan.campaign is None
     assert plan.campaign_id == plan.digest
     assert (plan.parts == each_alone(plan.schema.sizes, Fraction(1))) == (mechanism == "spl" or mechanism in LEARNING)
@@ -282,7 +282,7 @@ def test_parts_that_do_not_fit_are_refused(parts: tuple[PartPlan, ...]) -> None:
 def test_copies_need_equal_sizes_within_their_part_only() -> None:
     copy = CopyFill(((1.0, 0.5), (0.5, 1.0)))
     parts = (part_of((0, 2), 1, copy), part_of((1, 3), 1, copy))
-    assert plan_with(parts, (2, 3, 2, 3)).sampler.sizes == (2, 3, 2, 3)
+    assert plan_with(parts, (2, 3, 2, 3)).mechanism.sizes == (2, 3, 2, 3)
     with pytest.raises(PlanError, match="same number"):
         plan_with(parts, (2, 2, 3, 2))
 
@@ -342,14 +342,14 @@ def test_plans_of_other_parts_are_named_for_people_only() -> None:
     one, two = first_plan((3, 3), 1.0, "spl"), first_plan((3, 3), 1.0, "corr-rr")
     assert one.parts == two.parts
     assert one.digest != two.digest
-    assert one.sampler.law((0, 1)) == two.sampler.law((0, 1))
+    assert one.mechanism.law((0, 1)) == two.mechanism.law((0, 1))
 
 
 def test_many_pivots_of_many_labels_need_no_combined_code() -> None:
     part = PartPlan(tuple(range(11)), 10, (RandomizedResponse(),) * 11, 1, UniformFill())
     plan = plan_with((part,), (100,) * 11, 10.0)
     codes = np.zeros((50, 11), dtype=np.uint8)
-    assert plan.sampler.privatise(codes, seeded(1)).shape == codes.shape
+    assert plan.mechanism.privatise(codes, seeded(1)).shape == codes.shape
 
 
 def test_copies_between_different_channels_are_refused() -> None:
@@ -368,7 +368,7 @@ def test_each_group_is_a_part_with_an_equal_share(mechanism: MechanismName) -> N
     plan = first_plan(FOUR, 2.0, mechanism, groups=GROUPS)
     assert plan.groups == ((2, 0), (1, 3)) == tuple(part.attributes for part in plan.parts)
     assert {type(part.fill) for part in plan.parts} == {type(None) if mechanism == "smp" else UniformFill}
-    ratios = {float(part.ratio) for part in plan.sampler.parts}
+    ratios = {float(part.ratio) for part in plan.mechanism.parts}
     assert all(ratio == pytest.approx(2.718281828) for ratio in ratios)
     assert load_plan(plan.dump()) == plan
 
@@ -449,8 +449,8 @@ def test_pivots_share_the_budget(pivots: int) -> None:
     plan = first_plan((3, 4, 2, 5), 1.5, "smp", pivots=pivots)
     (part,) = plan.parts
     assert (part.pivots, part.fill, plan.groups) == (pivots, None, None)
-    assert float(plan.sampler.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045 ** (1.5 / pivots))
-    assert float(plan.sampler.ratio) == pytest.approx(2.718281828459045**1.5)
+    assert float(plan.mechanism.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045 ** (1.5 / pivots))
+    assert float(plan.mechanism.ratio) == pytest.approx(2.718281828459045**1.5)
     assert load_plan(plan.dump()) == plan
 
 
@@ -461,7 +461,7 @@ def test_as_many_pivots_as_attributes_ask_all_of_them() -> None:
     assert [part.fill for part in plan.parts] == [None, None]
     two = first_plan(FOUR, 2.0, "smp", groups=GROUPS, pivots=2)
     assert [(part.pivots, part.fill) for part in two.parts] == [(2, None), (2, None)]
-    assert float(two.sampler.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045**0.5)
+    assert float(two.mechanism.parts[0].asked[0].ratio) == pytest.approx(2.718281828459045**0.5)
 
 
 @pytest.mark.parametrize("pivots", [0, -1, 4, True, 1.0])
@@ -471,7 +471,7 @@ def test_numbers_of_pivots_out_of_range_are_refused(pivots: int) -> None:
 
 
 def test_too_many_choices_of_pivots_are_refused() -> None:
-    assert len(first_plan((2,) * 80, 3.0, "smp", pivots=3).sampler.parts[0].branches) == 82_160
+    assert len(first_plan((2,) * 80, 3.0, "smp", pivots=3).mechanism.parts[0].branches) == 82_160
     with pytest.raises(PlanError, match="3 of 90"):
         first_plan((2,) * 90, 3.0, "smp", pivots=3)
     halves = [[f"q{own}" for own in range(start, start + 45)] for start in (0, 45)]

@@ -45,7 +45,7 @@ def test_every_variance_is_that_of_the_exact_law(sizes: tuple[int, ...], hide_am
     schema = schema_of(sizes)
     for way in ways(schema, Question(1_000, 1.0, hide_among)):
         plan = design(schema, 1.0, **way.design.options)
-        for part in plan.sampler.parts:
+        for part in plan.mechanism.parts:
             for place, attribute in enumerate(part.attributes):
                 assert way.variances[attribute] == pytest.approx(enumerated_variance(part, place), rel=1e-9)
 
@@ -85,7 +85,7 @@ def test_the_choice_is_the_best_of_all_that_hide_as_well(
 
 def hidden_among(plan: Plan) -> int:
     """How many questions the one that is used is hidden among, where a group has several."""
-    return min((part.shown for part in plan.sampler.parts if len(part.attributes) > 1), default=0)
+    return min((part.shown for part in plan.mechanism.parts if len(part.attributes) > 1), default=0)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0, 8.0])
@@ -95,7 +95,7 @@ def test_a_recommendation_hides_as_was_asked_for_and_is_what_design_takes(epsilo
     for among in numbers:
         chosen = recommend(schema, epsilon, 2_000, hide_among=among)
         plan = design(schema, epsilon, **chosen.design.options)
-        assert plan.mechanism == chosen.design.mechanism
+        assert plan.name == chosen.design.mechanism
         assert plan.phase == 1
         assert hidden_among(plan) in (0, 6 if among == "all" else min(among, 6))
         if chosen.design.mechanism == "smp":
@@ -170,7 +170,7 @@ def enumerated_cell_variance(plan: Plan) -> float:
     """The mean over all cells of two questions of the variance of the unbiased table from one report, at uniform
     answers: a report that answers both has the product of two unbiased indicators for every cell.
     """
-    (a, b), sampler = plan.schema.sizes[:2], plan.sampler
+    (a, b), sampler = plan.schema.sizes[:2], plan.mechanism
     channels = [sampler.parts[part].asked[place] for part, place in sampler.places[:2]]
     inverses = [
         np.linalg.inv([[float(own.probability(x, y)) for x in range(k)] for y in range(k)])

@@ -27,7 +27,7 @@ RUNS = DIGIT**3
 NUMBERS = np.indices((DIGIT,) * 3).reshape(3, -1).T
 """The digits of every run's number."""
 
-MECHANISMS = {name: plan.sampler for name, plan in plans_of_every_kind().items()} | {
+MECHANISMS = {name: plan.mechanism for name, plan in plans_of_every_kind().items()} | {
     f"other alphabet, {name}": Mechanism((part,)) for name, part in parts_with_other_alphabets().items()
 }
 
@@ -110,9 +110,9 @@ def test_counting_users_one_by_one_passes_the_same_test(name: str) -> None:
 
 @pytest.mark.parametrize("drift", [-0.2, 0.2])
 def test_the_law_of_another_budget_is_refused(drift: float) -> None:
-    mechanism = plan_of("corr-rr", (3, 3), 3.0, seed=3).sampler
+    mechanism = plan_of("corr-rr", (3, 3), 3.0, seed=3).mechanism
     people = people_of(mechanism)
-    other = plan_of("corr-rr", (3, 3), 3.0 + drift, seed=3).sampler
+    other = plan_of("corr-rr", (3, 3), 3.0 + drift, seed=3).mechanism
     assert not agrees(sampled(other, people, np.random.default_rng(1)), *theory(mechanism, people))
 
 

@@ -117,7 +117,7 @@ def words_of(*cases: tuple[Callable[[], Channel], int]) -> Callable[[], None]:
 
 
 def worst_of(name: str) -> Fraction:
-    laws = list(all_laws(plan_named(name).sampler).values())
+    laws = list(all_laws(plan_named(name).mechanism).values())
     assert all(sum(law.values()) == 1 for law in laws)
     return worst_ratio(laws)
 
@@ -141,9 +141,9 @@ def reports_of(name: str) -> Callable[[], None]:
 
     def check() -> None:
         plan = plan_named(name)
-        record = RECORDS[plan.sampler.width]
+        record = RECORDS[plan.mechanism.width]
         records = Records(plan.schema, np.tile(np.array([record], dtype=np.uint8), (40_000, 1)))
-        assert chi_square_p(respond_many(plan, records, seeded(8)).codes, plan.sampler.law(record)) > 1e-9
+        assert chi_square_p(respond_many(plan, records, seeded(8)).codes, plan.mechanism.law(record)) > 1e-9
 
     return check
 
@@ -151,14 +151,14 @@ def reports_of(name: str) -> Callable[[], None]:
 def meaning_of_copies() -> None:
     assert fillings.copying(0.25, 3).probability(1, 1) == Fraction(1, 4)
     assert fillings.copying(0.25, 3).probability(1, 2) == Fraction(3, 8)
-    (part,) = plan_named("corr-rr").sampler.parts
+    (part,) = plan_named("corr-rr").mechanism.parts
     assert isinstance(part.fill, CopyFill)
     assert part.filling((0,), 1).probability(2, 2) == Fraction(part.fill.probability[0][1])
 
 
 def meaning_of_classes() -> None:
     """The first has one label in one class and one in the other, the second one label in one and three in the other."""
-    (part,) = plan_named(ALIGNED).sampler.parts
+    (part,) = plan_named(ALIGNED).mechanism.parts
     assert [part.filling((0,), 1).probability(1, code) for code in range(4)] == [Fraction(1, 4), *[Fraction(1, 4)] * 3]
     assert [part.filling((1,), 0).probability(2, code) for code in range(2)] == [Fraction(7, 8), Fraction(1, 8)]
     assert [part.filling((0,), 2).probability(1, code) for code in range(3)] == [Fraction(1, 3)] * 3
@@ -168,7 +168,7 @@ def meaning_of_classes() -> None:
 
 def meaning_of_tables() -> None:
     assert fillings.conditional([[0.25, 0.75], [1.0, 0.0]]).probability(0, 1) == Fraction(3, 4)
-    (part,) = plan_named(PIVOTS).sampler.parts
+    (part,) = plan_named(PIVOTS).mechanism.parts
     assert isinstance(part.fill, TableFill)
     (table,) = (each for each in part.fill.tables if (each.pivots, each.other) == ((0, 1), 2))
     rest = part.rest_probability((0, 1), (1, 0, 0))  # after three rows of the first pivot's other code
@@ -179,7 +179,7 @@ def guess_of(name: str) -> Callable[[], None]:
     """How often the asked attributes of a part are named by somebody who knows that first answers are frequent."""
 
     def check() -> None:
-        for part in plan_named(name).sampler.parts:
+        for part in plan_named(name).mechanism.parts:
             totals = [[Fraction(4, 5), *[Fraction(1, 5 * (size - 1))] * (size - 1)] for size in part.sizes]
             found = audit.pivot_guess(part, [np.array(own, dtype=float) for own in totals])
             assert abs(found.value - float(exact_guess(part, totals))) < 1e-9
@@ -194,7 +194,7 @@ def parts_of_rounds() -> None:
     assert fill is not None
     second = later_plan(first, fill)
     again = campaigns.refresh([first, second])
-    assert all_laws(again.sampler) == all_laws(first.sampler)
+    assert all_laws(again.mechanism) == all_laws(first.mechanism)
     assert _refused([first, second, msgspec.structs.replace(again, parts=second.parts)])
     assert _refused([first, msgspec.structs.replace(again, phase=2), msgspec.structs.replace(second, phase=3)])
 

@@ -33,7 +33,7 @@ NEARLY_ALL = Fraction(9_999, 10_000)
     ("mechanism", "sizes"), [*cases(), *scaled([], cases([(4, 4, 4), (3, 3, 3, 3), (4, 4, 4, 4)]))]
 )
 def test_no_two_records_are_further_apart_than_epsilon(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    sampler = plan_of(mechanism, sizes, 2.0).sampler
+    sampler = plan_of(mechanism, sizes, 2.0).mechanism
     assert_private(sampler, list(all_laws(sampler).values()), 2.0)
 
 
@@ -54,7 +54,7 @@ def assert_private(mechanism: Mechanism, laws: list[dict[tuple[int, ...], Fracti
 @pytest.mark.parametrize("copies", [0.0, 1.0])
 def test_copying_never_or_always_is_as_private(copies: float) -> None:
     matrix = tuple(tuple(1.0 if own == other else copies for other in range(3)) for own in range(3))
-    extreme = later_plan(first_plan((3, 3, 3), 1.0, "corr-rr"), CopyFill(matrix)).sampler
+    extreme = later_plan(first_plan((3, 3, 3), 1.0, "corr-rr"), CopyFill(matrix)).mechanism
     assert worst_ratio(list(all_laws(extreme).values())) <= exp_below(Fraction(1))
 
 

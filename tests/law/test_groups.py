@@ -60,21 +60,21 @@ def test_the_law_keeps_the_promise_the_verifier_agrees_and_the_sampler_follows(
 ) -> None:
     """False alarms: 1e-7 a plan. The law of another record, and a part with twice its budget, must fail."""
     plan = last_plan(*case)
-    assert within_promise(plan.sampler)
+    assert within_promise(plan.mechanism)
     verify(plan.dump(), dump_certificate(certify(plan)))
-    greedy = [build(plan.parts, SIZES, 2 * Fraction(EPSILON)).parts[0], *plan.sampler.parts[1:]]
+    greedy = [build(plan.parts, SIZES, 2 * Fraction(EPSILON)).parts[0], *plan.mechanism.parts[1:]]
     assert not within_promise(Mechanism(tuple(greedy)))
     record, other = (0, 2, 1, 0), (1, 0, 0, 2)
-    reports = plan.sampler.privatise(np.tile(np.array(record, dtype=np.uint8), (40_000, 1)), seeded(1))
-    assert chi_square_p(reports, plan.sampler.law(record)) > 1e-7
-    assert chi_square_p(reports, plan.sampler.law(other)) < 1e-7
+    reports = plan.mechanism.privatise(np.tile(np.array(record, dtype=np.uint8), (40_000, 1)), seeded(1))
+    assert chi_square_p(reports, plan.mechanism.law(record)) > 1e-7
+    assert chi_square_p(reports, plan.mechanism.law(other)) < 1e-7
 
 
 def test_pivots_that_are_chosen_unevenly_are_caught() -> None:
     """A part that never asks its last pair of attributes has other reports than the law."""
     plan = first_plan(SIZES, EPSILON, "smp", pivots=2)
-    (part,) = plan.sampler.parts
+    (part,) = plan.mechanism.parts
     fewer = replace(part)
     fewer.__dict__["branches"] = part.branches[:-1]
     reports = Mechanism((fewer,)).privatise(np.zeros((40_000, 4), dtype=np.uint8), seeded(1))
-    assert chi_square_p(reports, plan.sampler.law((0, 0, 0, 0))) < 1e-7
+    assert chi_square_p(reports, plan.mechanism.law((0, 0, 0, 0))) < 1e-7

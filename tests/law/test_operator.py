@@ -27,7 +27,7 @@ def reported(laws: Sequence[tuple[Fraction, Law]], outputs: Sequence[int]) -> li
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases())
 def test_the_operator_gives_the_marginals_of_the_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    sampler = plan_of(mechanism, sizes).sampler
+    sampler = plan_of(mechanism, sizes).mechanism
     # Four records, no two next to each other: each block of the linear map is the same for all codes but one.
     records = records_of(sizes)
     for record in records[:: max(1, len(records) // 3)]:
@@ -78,7 +78,7 @@ SCALED = ["groups, uniform", "groups, copy", "groups, silent", "two pivots, sile
 
 @pytest.mark.parametrize("name", ["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", *SCALED])
 def test_scales_are_the_operator_up_to_a_constant(name: str) -> None:
-    sampler = EXTENSIONS[name](1.0) if name in EXTENSIONS else plan_of(name, (3, 3, 3)).sampler  # type: ignore[arg-type]
+    sampler = EXTENSIONS[name](1.0) if name in EXTENSIONS else plan_of(name, (3, 3, 3)).mechanism  # type: ignore[arg-type]
     made_up = np.random.default_rng(5)
     for part in sampler.parts:
         scales = part.scales()
@@ -94,6 +94,6 @@ def test_scales_are_the_operator_up_to_a_constant(name: str) -> None:
 
 
 def test_tables_have_no_scales() -> None:
-    assert plan_of("cond-rr", (3, 3)).sampler.parts[0].scales() is None
+    assert plan_of("cond-rr", (3, 3)).mechanism.parts[0].scales() is None
     for name in ("groups, table", "two pivots, table", "mixed sizes, aligned table"):
         assert EXTENSIONS[name](1.0).parts[0].scales() is None

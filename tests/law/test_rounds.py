@@ -14,7 +14,7 @@ from tests.support import all_laws, fill_of, first_plan, later_plan
 def test_a_refresh_has_the_first_plans_law_certificate_and_audit(mechanism: MechanismName) -> None:
     first, fill = first_plan((3, 3), 1.0, mechanism, answers=3), fill_of(mechanism, (3, 3))
     again = refresh([first] if fill is None else [first, later_plan(first, fill)])
-    assert all_laws(again.sampler) == all_laws(first.sampler)
+    assert all_laws(again.mechanism) == all_laws(first.mechanism)
     verify(again.dump(), dump_certificate(certify(again)))
     alone, both = audit(again), audit_campaign([first, again])
     assert (alone["answers"], alone["total_epsilon"]) == (3, 3.0)

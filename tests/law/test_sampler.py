@@ -100,15 +100,15 @@ def two_records(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(4, 4), (2, 3, 5), (3, 3, 3, 3)]))
 def test_the_sampler_follows_its_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    sampler = plan_of(mechanism, sizes).sampler
+    sampler = plan_of(mechanism, sizes).mechanism
     for record in two_records(sizes):
         reports = draws(sampler, record)
         assert chi_square_p(reports, sampler.law(record)) > 1e-9
         for drift in (0.2, -0.2):
-            drifted = plan_of(mechanism, sizes, epsilon=1 + drift).sampler.law(record)
+            drifted = plan_of(mechanism, sizes, epsilon=1 + drift).mechanism.law(record)
             assert chi_square_p(reports, drifted) < 1e-9
         if mechanism in ("rs-rfd", "corr-rr", "cond-rr"):
-            otherwise_filled = plan_of(mechanism, sizes, seed=1).sampler.law(record)
+            otherwise_filled = plan_of(mechanism, sizes, seed=1).mechanism.law(record)
             assert chi_square_p(reports, otherwise_filled) < 1e-9
 
 
@@ -132,5 +132,5 @@ def test_one_report_at_a_time_follows_the_same_law(mechanism: MechanismName) -> 
     reports = np.array(
         [[3 if code is None else code for code in respond(plan, record, source).codes] for _ in range(6_000)]
     )
-    assert chi_square_p(reports, plan.sampler.law((2, 0))) > 1e-9
-    assert chi_square_p(reports, plan_of(mechanism, (3, 3), epsilon=1.4).sampler.law((2, 0))) < 1e-9
+    assert chi_square_p(reports, plan.mechanism.law((2, 0))) > 1e-9
+    assert chi_square_p(reports, plan_of(mechanism, (3, 3), epsilon=1.4).mechanism.law((2, 0))) < 1e-9

@@ -33,9 +33,9 @@ for _name in ("rs-rfd", "corr-rr", "cond-rr"):
 
 def law_of(plan: Plan, answers: Floats) -> Floats:
     """The law of one report, answers having these joint frequencies."""
-    law = np.zeros(plan.sampler.outputs)
+    law = np.zeros(plan.mechanism.outputs)
     for record in np.ndindex(answers.shape):
-        for report, chance in plan.sampler.law(record).items():
+        for report, chance in plan.mechanism.law(record).items():
             law[report] += answers[record] * float(chance)
     return law
 

@@ -62,7 +62,7 @@ def any_part(
 
 any_plan = st.one_of(named_plan(), plan_of_any_parts())
 small_plan = st.one_of(named_plan(3, 4), plan_of_any_parts(3, 3))
-linear_plan = any_plan.filter(lambda plan: all(part.linear for part in plan.sampler.parts))
+linear_plan = any_plan.filter(lambda plan: all(part.linear for part in plan.mechanism.parts))
 """Plans whose reported frequencies follow from the frequencies of every attribute by itself."""
 
 
@@ -82,7 +82,7 @@ def test_privatise_never_leaves_the_domain(case: tuple[Plan, Records], seed: int
     plan, records = case
     reports = respond_many(plan, records, seeded(seed))
     assert reports.codes.shape == records.codes.shape
-    for column, size in zip(reports.codes.T, plan.sampler.outputs, strict=True):
+    for column, size in zip(reports.codes.T, plan.mechanism.outputs, strict=True):
         assert len(column) == 0 or column.max() < size
 
 
@@ -115,7 +115,7 @@ def test_the_frequencies_of_every_attribute_sum_to_one(case: tuple[Plan, Records
 
 
 def test_records_of_any_type_and_layout_draw_the_same() -> None:
-    sampler = plan_of("corr-rr", (4, 4, 4)).sampler
+    sampler = plan_of("corr-rr", (4, 4, 4)).mechanism
     records = np.random.default_rng(2).integers(0, 4, (1_000, 3), dtype=np.uint8)
     expected = sampler.privatise(records, seeded(1))
     for layout in (records, np.asfortranarray(records), np.repeat(records, 2, axis=0)[::2]):

@@ -42,13 +42,13 @@ def assert_exact(part: Part, *, uniform: bool) -> None:
 @pytest.mark.parametrize(("mechanism", "sizes"), CASES)
 def test_it_is_the_exact_one(mechanism: MechanismName, sizes: tuple[int, ...], *, uniform: bool) -> None:
     for seed in range(3):
-        (part,) = plan_of(mechanism, sizes, epsilon=2.0, seed=seed).sampler.parts
+        (part,) = plan_of(mechanism, sizes, epsilon=2.0, seed=seed).mechanism.parts
         assert_exact(part, uniform=uniform)
 
 
 @pytest.mark.parametrize("name", EXTENDED_PLANS)
 def test_groups_pivots_and_large_domains(name: str) -> None:
-    for part in plan_with(*EXTENDED_PLANS[name]).sampler.parts:
+    for part in plan_with(*EXTENDED_PLANS[name]).mechanism.parts:
         if part.decoys:
             assert_exact(part, uniform=False)
         else:
@@ -96,5 +96,5 @@ def test_rows_are_exact_at_any_size() -> None:
 
 
 def test_what_is_too_large_to_enumerate_is_not_bounded() -> None:
-    (part,) = plan_of("corr-rr", (1_500, 1_500), epsilon=1.0).sampler.parts
+    (part,) = plan_of("corr-rr", (1_500, 1_500), epsilon=1.0).mechanism.parts
     assert pivot_guess(part, [np.full(1_500, 1 / 1_500)] * 2) == guessing.PivotGuess(1.0, exact=False)

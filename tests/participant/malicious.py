@@ -70,7 +70,7 @@ MALICE: dict[str, Malice] = {
     ),
     "a larger budget": Malice((GREEDY.dump(),), _with(FIRST), "epsilon"),
     "more answers": Malice((_changed(SECOND, answers=9),), _with(FIRST), "answers"),
-    "another mechanism": Malice((_changed(SECOND, mechanism="cond-rr"),), _with(FIRST), "mechanism"),
+    "another mechanism": Malice((_changed(SECOND, name="cond-rr"),), _with(FIRST), "mechanism"),
     "another campaign": Malice((FOREIGN.dump(),), _with(FIRST), "campaign"),
     "a later plan of another campaign": Malice((_changed(SECOND, campaign=FOREIGN.digest),), _with(FIRST), "campaign"),
     "another first plan": Malice((SECOND.dump(),), _with(FOREIGN), "first"),

@@ -29,8 +29,8 @@ def test_batches_come_back_in_order_and_follow_the_law(workers: int) -> None:
     assert [len(batch) for batch in reports] == [4_000 + number for number in range(10)]
     for own, other in ((0, 1), (1, 0)):
         codes = np.concatenate([batch.codes for batch in reports[own::2]])
-        assert chi_square_p(codes, plan.sampler.law(records[own])) > 1e-9
-        assert chi_square_p(codes, plan.sampler.law(records[other])) < 1e-9
+        assert chi_square_p(codes, plan.mechanism.law(records[own])) > 1e-9
+        assert chi_square_p(codes, plan.mechanism.law(records[other])) < 1e-9
     ids = np.concatenate([batch.ids for batch in reports])
     assert len(np.unique(ids, axis=0)) == len(ids)
 

@@ -49,7 +49,7 @@ def test_an_amplified_pivot_is_found() -> None:
 @pytest.mark.parametrize(("mechanism", "sizes"), cases(scaled([(3, 3)], [(4, 4), (3, 3, 3), (2, 3, 5)])))
 def test_nothing_is_found_where_nothing_is(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
     """At this confidence a private mechanism is accused once in ten million tries; the seed is fixed."""
-    finding = attack(BlackBox(plan_of(mechanism, sizes).sampler, seed=2), sizes, 50_000, confidence=1 - 1e-7)
+    finding = attack(BlackBox(plan_of(mechanism, sizes).mechanism, seed=2), sizes, 50_000, confidence=1 - 1e-7)
     assert finding.epsilon <= 1
     assert finding.epsilon > 0.3
 
@@ -72,7 +72,7 @@ def test_a_weight_that_is_a_tenth_too_large_is_found(sizes: tuple[int, int]) -> 
 
 
 def test_a_function_that_gives_one_report_will_do() -> None:
-    box = BlackBox(plan_of("spl", (2, 2), epsilon=3.0).sampler, seed=4)
+    box = BlackBox(plan_of("spl", (2, 2), epsilon=3.0).mechanism, seed=4)
     finding = attack(one_by_one(lambda record: box(record, 1)[0]), (2, 2), 4_000)
     assert 2 < finding.epsilon <= 3.2
 

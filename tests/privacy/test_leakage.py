@@ -89,7 +89,7 @@ def assert_leaks(mechanism: Mechanism, laws: dict[tuple[int, ...], Law]) -> None
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases([(2, 2), (3, 3), (2, 3), (2, 2, 2)]))
 def test_guesses_and_bits_are_those_of_the_joint_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    sampler = plan_of(mechanism, sizes, epsilon=1.5).sampler
+    sampler = plan_of(mechanism, sizes, epsilon=1.5).mechanism
     assert_leaks(sampler, all_laws(sampler))
 
 
@@ -112,15 +112,15 @@ def copying(size: int, attributes: int, p: float, epsilon: float = 0.01) -> Plan
 )
 def test_how_well_the_pivot_can_be_named(attributes: int, size: int, p: float, expected: float) -> None:
     """Values at small ε and uniform answers, computed independently while the mechanism was studied."""
-    guess = leakage(copying(size, attributes, p).sampler, uniform((size,) * attributes)).pivot_guess
+    guess = leakage(copying(size, attributes, p).mechanism, uniform((size,) * attributes)).pivot_guess
     assert guess == pytest.approx(expected, abs=0.006)
 
 
 def test_the_pivot_of_uniform_fills_is_hidden_and_of_smp_known() -> None:
-    hidden = leakage(plan_of("rs-fd", (3, 3, 3)).sampler, uniform((3, 3, 3)))
+    hidden = leakage(plan_of("rs-fd", (3, 3, 3)).mechanism, uniform((3, 3, 3)))
     assert hidden.pivot_guess == pytest.approx(1 / 3)
-    assert leakage(plan_of("smp", (3, 3)).sampler, uniform((3, 3))).pivot_guess == 1
-    assert leakage(plan_of("spl", (3, 3)).sampler, uniform((3, 3))).pivot_guess is None
+    assert leakage(plan_of("smp", (3, 3)).mechanism, uniform((3, 3))).pivot_guess == 1
+    assert leakage(plan_of("spl", (3, 3)).mechanism, uniform((3, 3))).pivot_guess is None
 
 
 def test_frequencies_that_an_observer_knows() -> None:

@@ -46,7 +46,7 @@ def assert_losses_are_those_of(mechanism: Mechanism, laws: dict[tuple[int, ...],
 
 @pytest.mark.parametrize(("mechanism", "sizes"), cases(SMALL))
 def test_losses_are_those_of_the_law(mechanism: MechanismName, sizes: tuple[int, ...]) -> None:
-    sampler = plan_of(mechanism, sizes, epsilon=1.3).sampler
+    sampler = plan_of(mechanism, sizes, epsilon=1.3).mechanism
     assert_losses_are_those_of(sampler, all_laws(sampler))
 
 
@@ -92,13 +92,13 @@ def test_large_plans_get_a_bound_and_say_so(mechanism: MechanismName, attributes
 
 @pytest.mark.parametrize("mechanism", ["rs-fd", "rs-rfd", "corr-rr", "cond-rr"])
 def test_the_bound_holds_where_it_can_be_compared(mechanism: MechanismName) -> None:
-    sampler = plan_of(mechanism, (3, 3, 3)).sampler
+    sampler = plan_of(mechanism, (3, 3, 3)).mechanism
     assert worst(losses(sampler)).ratio <= sampler.ratio
     assert max(map(states, sampler.parts)) <= MAX_STATES
 
 
 def test_parts_of_one_attribute_by_hand() -> None:
-    sampler = plan_of("spl", (2, 3)).sampler
+    sampler = plan_of("spl", (2, 3)).mechanism
     ratios = sorted((part.asked[0].ratio for part in sampler.parts), reverse=True)
     assert [loss.ratio for loss in losses(sampler)] == [ratios[0], ratios[0] * ratios[1]]
 

@@ -42,7 +42,7 @@ def frequencies_of(sizes: tuple[int, ...]) -> list[Floats]:
 def honest_counts(plan: Plan, frequencies: list[Floats], people: int, generator: np.random.Generator) -> Counts:
     law = reduce(np.multiply.outer, frequencies)
     table = generator.multinomial(people, law.ravel()).reshape(law.shape)
-    reports = simulate(plan.sampler, SubReports(np.argwhere(table), table[table > 0]), generator)
+    reports = simulate(plan.mechanism, SubReports(np.argwhere(table), table[table > 0]), generator)
     return count_times(plan, reports.codes, reports.times)
 
 
@@ -53,13 +53,13 @@ def made_up_counts(plan: Plan, effect: Poisoning, own: int, people: int, generat
     others of the part as often as the plan says.
     """
     laws: list[Floats] = []
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         if own in part.attributes:
             laws.append(made_up_part(part, effect, part.attributes.index(own)))
         else:
             laws.append(honest_part(part))
     law = reduce(np.multiply.outer, laws)
-    order = [attribute for part in plan.sampler.parts for attribute in part.attributes]
+    order = [attribute for part in plan.mechanism.parts for attribute in part.attributes]
     law = law.transpose(np.argsort(order))
     return counts_of(plan, generator.multinomial(people, law.ravel() / law.sum()).reshape(law.shape))
 
@@ -101,7 +101,7 @@ def simulated_shift(plan: Plan, frequencies: list[Floats], effect: Poisoning, ow
 def test_the_formula_agrees_with_simulation_within_a_tenth(plan: Plan) -> None:
     """A standard error is below a sixtieth of the shift: a false alarm is six of them (2e-9)."""
     frequencies = frequencies_of(plan.schema.sizes)
-    for own, effect in enumerate(poison(plan.sampler, frequencies, COLLUDERS)):
+    for own, effect in enumerate(poison(plan.mechanism, frequencies, COLLUDERS)):
         assert effect is not None
         assert simulated_shift(plan, frequencies, effect, own, made_up=True) == pytest.approx(effect.shift, rel=0.1)
         assert abs(simulated_shift(plan, frequencies, effect, own, made_up=False)) < 0.1 * abs(effect.shift)
@@ -110,8 +110,8 @@ def test_the_formula_agrees_with_simulation_within_a_tenth(plan: Plan) -> None:
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_up_to_the_share_honest_people_would_leave_the_same_counts(plan: Plan) -> None:
     everything = frequencies_of(plan.schema.sizes)
-    effects = poison(plan.sampler, everything, COLLUDERS)
-    for part in plan.sampler.parts:
+    effects = poison(plan.mechanism, everything, COLLUDERS)
+    for part in plan.mechanism.parts:
         frequencies = [everything[own] for own in part.attributes]
         for effect in (effects[own] for own in part.attributes):
             assert effect is not None
@@ -142,10 +142,10 @@ def test_no_report_does_more(mechanism: MechanismName, sizes: tuple[int, ...]) -
     frequencies = frequencies_of(sizes)
     added = [
         invert(plan, count(plan, np.array([report], dtype=np.uint8))).frequencies
-        for report in product(*map(range, plan.sampler.outputs))
+        for report in product(*map(range, plan.mechanism.outputs))
     ]
     most = [max(abs(each[own] - frequencies[own]).max() for each in added) for own in range(len(sizes))]
-    for effect, pull in zip(poison(plan.sampler, frequencies, COLLUDERS), most, strict=True):
+    for effect, pull in zip(poison(plan.mechanism, frequencies, COLLUDERS), most, strict=True):
         assert effect is not None
         assert abs(effect.shift) == pytest.approx(COLLUDERS * pull)
 
@@ -155,8 +155,8 @@ def test_no_answer_does_more_where_reports_name_the_question(name: str) -> None:
     """A code adds (code − 1/k)/λ + 1/k to its label, weighted by how many people answered the question."""
     plan = plan_of("smp", (2, 3, 5)) if name == "smp" else plan_with(*EXTENDED_PLANS[name])
     frequencies = frequencies_of(plan.schema.sizes)
-    effects = poison(plan.sampler, frequencies, COLLUDERS)
-    for part in plan.sampler.parts:
+    effects = poison(plan.mechanism, frequencies, COLLUDERS)
+    for part in plan.mechanism.parts:
         share = COLLUDERS / (COLLUDERS + (1 - COLLUDERS) * part.pivots / len(part.attributes))
         for own, channel in zip(part.attributes, part.asked, strict=True):
             effect, scale, size = effects[own], (channel.same - channel.other) / channel.total, channel.inputs
@@ -166,8 +166,8 @@ def test_no_answer_does_more_where_reports_name_the_question(name: str) -> None:
 
 
 def scale_of(plan: Plan, own: int) -> float:
-    number, place = plan.sampler.places[own]
-    scale = plan.sampler.parts[number].asked[place].scale
+    number, place = plan.mechanism.places[own]
+    scale = plan.mechanism.parts[number].asked[place].scale
     assert scale is not None
     return float(scale)
 
@@ -175,7 +175,7 @@ def scale_of(plan: Plan, own: int) -> float:
 def test_a_label_that_nobody_has_hides_nothing_elsewhere() -> None:
     plan = first_plan((4, 4))
     frequencies = [np.array([0.5, 0.3, 0.2, 0.0]), np.full(4, 0.25)]
-    even = poison(plan.sampler, frequencies, COLLUDERS)[1]
+    even = poison(plan.mechanism, frequencies, COLLUDERS)[1]
     assert even is not None
     assert even.hidden_below == pytest.approx(scale_of(plan, 1))
 
@@ -184,8 +184,12 @@ def test_reports_that_no_frequencies_give_are_never_hidden() -> None:
     """Attributes 0 and 1 are always reported alike: to report them otherwise shows at once."""
     copies = ((1.0, 1.0, 0.25), (1.0, 1.0, 0.25), (0.5, 0.5, 1.0))
     plan = later_plan(first_plan((4, 4, 4), 1.0, "corr-rr"), CopyFill(copies))
-    assert [effect is None for effect in poison(plan.sampler, [np.full(4, 0.25)] * 3, COLLUDERS)] == [True, True, False]
-    effect = poison(plan.sampler, [np.full(4, 0.25)] * 3, COLLUDERS)[2]
+    assert [effect is None for effect in poison(plan.mechanism, [np.full(4, 0.25)] * 3, COLLUDERS)] == [
+        True,
+        True,
+        False,
+    ]
+    effect = poison(plan.mechanism, [np.full(4, 0.25)] * 3, COLLUDERS)[2]
     assert effect is not None
     assert effect.reports[0] == pytest.approx(effect.reports[1])
 
@@ -194,7 +198,7 @@ def test_reports_that_no_frequencies_give_are_never_hidden() -> None:
 def test_parts_of_one_attribute_have_a_closed_form(sizes: tuple[int, ...]) -> None:
     """A made-up report adds 1/k + (1 − 1/k)/λ to its label; among uniform answers a share of λ stays hidden."""
     plan = first_plan(sizes)
-    effects = poison(plan.sampler, [np.full(size, 1 / size) for size in sizes], COLLUDERS)
+    effects = poison(plan.mechanism, [np.full(size, 1 / size) for size in sizes], COLLUDERS)
     for own, (size, effect) in enumerate(zip(sizes, effects, strict=True)):
         assert effect is not None
         assert effect.shift == pytest.approx(COLLUDERS * (1 - 1 / size) / scale_of(plan, own))
@@ -204,7 +208,7 @@ def test_parts_of_one_attribute_have_a_closed_form(sizes: tuple[int, ...]) -> No
 
 def test_people_who_all_answer_one_question_weigh_more_but_show() -> None:
     plan = first_plan((2, 2, 2, 2), 1.0, "smp")
-    effect = poison(plan.sampler, [np.full(2, 0.5)] * 4, COLLUDERS)[0]
+    effect = poison(plan.mechanism, [np.full(2, 0.5)] * 4, COLLUDERS)[0]
     assert effect is not None
     assert effect.shift / effect.quiet_shift == pytest.approx(1 / (0.01 + 0.99 / 4))
 
@@ -229,7 +233,7 @@ def test_the_guide_states_the_numbers() -> None:
     }
     for plan in (*(first_plan(sizes, 1.0, name) for name in ("spl", "rs-fd", "smp")), copying):
         found = audit(plan)["poisoning"]["attributes"]["q0"]
-        shift, hidden_shift, hidden_below = stated[plan.mechanism]
+        shift, hidden_shift, hidden_below = stated[plan.name]
         assert found["shift_points"] == pytest.approx(shift, abs=0.05)
         assert found["quiet_shift_points"] == pytest.approx(hidden_shift, abs=0.05)
         assert found["hidden_below_share"] == pytest.approx(hidden_below, abs=0.0006)

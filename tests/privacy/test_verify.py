@@ -45,14 +45,14 @@ def test_false_certificates_of_groups_and_several_pivots_are_refused(name: str) 
         lambda c: first(c).update(ratio=larger(first(c)["ratio"])),
         lambda c: first(c).update(record=first(c)["other_record"], other_record=first(c)["record"]),
         lambda c: c["by_differing_attributes"][-1].update(
-            c["by_differing_attributes"][-2], differing=plan.sampler.width
+            c["by_differing_attributes"][-2], differing=plan.mechanism.width
         ),
     ):
         with pytest.raises(CertificateError):
             verify(plan.dump(), edited(document, edit))
 
 
-@given(plan_of_any_parts().filter(lambda plan: prod(plan.sampler.outputs) <= 60))
+@given(plan_of_any_parts().filter(lambda plan: prod(plan.mechanism.outputs) <= 60))
 def test_true_certificates_of_any_parts_are_accepted(plan: Plan) -> None:
     verify(plan.dump(), dump_certificate(certify(plan)))
 

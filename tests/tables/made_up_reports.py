@@ -41,7 +41,7 @@ def tables(draw: st.DrawFn) -> Table:
     ids = st.sampled_from([bytes([first]) * ID_BYTES for first in (0, 1, 127, 128, 255)])
     bad_ids = st.sampled_from([None, b"", b"\x01" * 15, b"\xff" * 17])
     sizes = plan.schema.sizes
-    honest = [st.one_of(*([st.none()] * plan.sampler.parts[0].silent), st.integers(0, size - 1)) for size in sizes]
+    honest = [st.one_of(*([st.none()] * plan.mechanism.parts[0].silent), st.integers(0, size - 1)) for size in sizes]
     wrong = [st.sampled_from([None, 0, size, 255]) for size in sizes]
     huge = [st.sampled_from([None, 0, 2**62, 2**64 - 1]) for _ in sizes]
     negative = [st.sampled_from([None, 0, -1, -(2**63), 2**63 - 1]) for _ in sizes]

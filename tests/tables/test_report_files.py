@@ -40,7 +40,7 @@ SECRET = "zzz-secret"
 def made_up(plan: Plan, people: int, seed: int = 0) -> Reports:
     """Reports that a plan can give, whatever their law."""
     random = np.random.default_rng(seed)
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     codes = np.empty((people, mechanism.width), dtype=code_type(mechanism.outputs))
     for part in mechanism.parts:
         asked = np.argsort(random.random((people, len(part.attributes))), axis=1) < part.shown

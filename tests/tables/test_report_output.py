@@ -49,7 +49,7 @@ def test_others_read_parquet_as_it_was_written(
     tmp_path: Path, sizes: tuple[int, int], mechanism: MechanismName
 ) -> None:
     plan, path, generator = first_plan(sizes, 1.0, mechanism), tmp_path / "r.parquet", np.random.default_rng(1)
-    outputs, silences, rows = plan.sampler.outputs, plan.sampler.silences, 1_000
+    outputs, silences, rows = plan.mechanism.outputs, plan.mechanism.silences, 1_000
     ids = generator.integers(0, 256, (rows, ID_BYTES), dtype=np.uint8)
     codes = np.stack([generator.integers(0, output, rows, dtype=np.uint32) for output in outputs], axis=1)
     with Gathered(plan) as gathered:

@@ -116,9 +116,9 @@ def learn(
     check_new(output, force=force)
     history = read_history(phase)
     first = history[0][0]
-    check_learns(first.mechanism)
-    options.check_learning(context, first.mechanism)
-    named = None if groups is None else read_groups(groups, first.schema, first.epsilon, first.mechanism, pivots)
+    check_learns(first.name)
+    options.check_learning(context, first.name)
+    named = None if groups is None else read_groups(groups, first.schema, first.epsilon, first.name, pivots)
     the_rule = rule if options.given(context, ["rule"]) else None
     with err.status("Learning"):
         plan = learn(history, people=people, groups=named, pivots=pivots, rule=the_rule)

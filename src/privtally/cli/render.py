@@ -253,7 +253,7 @@ def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None
 def headline(plan: Plan) -> str:
     """A plan in one line."""
     place = f"phase {plan.phase}" if plan.round == 1 else f"phase {plan.phase} (round {plan.round})"
-    return f"plan {plan.digest[:12]}…, {place} of {plan.mechanism}, ε = {plan.epsilon:g}"
+    return f"plan {plan.digest[:12]}…, {place} of {plan.name}, ε = {plan.epsilon:g}"
 
 
 def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
@@ -266,10 +266,10 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "campaign": document.campaign_id,
                 "phase": document.phase,
                 "round": document.round,
-                "mechanism": document.mechanism,
+                "mechanism": document.name,
                 "epsilon": document.epsilon,
                 "answers": document.answers,
-                "realised_epsilon": log_floor(document.sampler.ratio),
+                "realised_epsilon": log_floor(document.mechanism.ratio),
                 "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
                 "groups": msgspec.to_builtins(document.groups),
                 "parts": msgspec.to_builtins(document.parts),
@@ -305,13 +305,13 @@ def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates |
 
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
-    if NAMED[plan.mechanism].learns and plan.learned is None:
+    if NAMED[plan.name].learns and plan.learned is None:
         console.print(f"{NAMED['spl'].title}. The second phase is learned from this one:")
-    console.print(NAMED[plan.mechanism].title.format(asked=_asked(plan)))
+    console.print(NAMED[plan.name].title.format(asked=_asked(plan)))
     if plan.groups is not None:
         groups = "; ".join(_list([plan.schema.names[place] for place in group]) for group in plan.groups)
         console.print(Text(f"In {len(plan.groups)} groups, each with a question and a share of the budget: {groups}."))
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     realised = log_floor(mechanism.ratio)
     console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
     table = Table("question", "answers", "kept as it is", title="What happens to an answer", title_justify="left")
@@ -383,7 +383,7 @@ def fewer_pivots(plan: Plan) -> list[str]:
 def unmatched(plan: Plan) -> list[str]:
     """A sentence if copies are learned, and questions share some answers although nothing says which go together."""
     groups = plan.groups or (tuple(range(len(plan.schema.attributes))),)
-    copied = groups if NAMED[plan.mechanism].learned is CopyFill else ()
+    copied = groups if NAMED[plan.name].learned is CopyFill else ()
     pair = next((pair for group in copied if (pair := undeclared(plan.schema, group)) is not None), None)
     if pair is None:
         return []

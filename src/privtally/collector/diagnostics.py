@@ -49,7 +49,7 @@ def about_fit(history: Sequence[tuple[Plan, Counts]]) -> list[str]:
 
 def _tests(plan: Plan, counts: Counts) -> int:
     """How many events are looked at; it depends on the plan and on what is kept, not on what was seen."""
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     return (
         2 * sum(mechanism.outputs)
         + sum(counts.pairs[pair].size for pair in _across_parts(plan, counts))
@@ -60,13 +60,13 @@ def _tests(plan: Plan, counts: Counts) -> int:
 def _findings(plan: Plan, counts: Counts) -> Iterator[Finding]:
     names, attributes = plan.schema.names, plan.schema.attributes
     high: dict[int, Floats] = {}
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         for own, (low, most) in zip(part.attributes, code_bounds(part), strict=True):
             high[own] = most
             for bound, sign in ((most, 1), (low, -1)):
                 code, finding = _worst(counts.attributes[own], counts.reports, bound, sign)
                 label = attributes[own].labels[code] if code < attributes[own].size else f"code {code}"
-                where = "no answer to" if code == plan.sampler.silences[own] else f"'{label}' of"
+                where = "no answer to" if code == plan.mechanism.silences[own] else f"'{label}' of"
                 yield Finding(f"{where} '{names[own]}'", *finding)
         subs = counts.parts.get(part.attributes)
         if subs is not None and part.pivots == 1:
@@ -79,7 +79,7 @@ def _findings(plan: Plan, counts: Counts) -> Iterator[Finding]:
 
 def _across_parts(plan: Plan, counts: Counts) -> list[tuple[int, int]]:
     """The pairs of attributes of different parts, whose codes are independent given the record."""
-    places = plan.sampler.places
+    places = plan.mechanism.places
     return [(one, two) for one, two in counts.pairs if places[one][0] != places[two][0]]
 
 
@@ -174,6 +174,6 @@ def about_limits(plan: Plan, counts: Counts) -> list[str]:
     return [
         f"Phase {plan.phase} has more than {counts.limit:,} different reports, so that the estimate rests on the "
         "counts of single questions; whole reports would say more."
-        for part in plan.sampler.parts
+        for part in plan.mechanism.parts
         if counts.parts.get(part.attributes, True) is None
     ]

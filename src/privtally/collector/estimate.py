@@ -60,13 +60,13 @@ def _paper(history: History, notes: list[str]) -> Found:
     found: list[PhaseEstimate] = []
     used: list[Sequence[Part]] = []
     for plan, counts in history:
-        fills = [part.fill for part in plan.sampler.parts if part.fill is not None]
+        fills = [part.fill for part in plan.mechanism.parts if part.fill is not None]
         if any(fill.conditional for fill in fills):
             phase = debias_as_randomized_response(plan, counts)
             used.append(as_randomized_response(plan))
         else:
             phase = invert(plan, counts)
-            used.append(plan.sampler.parts)
+            used.append(plan.mechanism.parts)
         if plan.learned is not None and not any(fill.conditional for fill in fills):
             clipped = [np.clip(f, 0, 1) for f in phase.frequencies]
             if any((held != f).any() for held, f in zip(clipped, phase.frequencies, strict=True)):
@@ -97,14 +97,14 @@ def unbiased(history: History, notes: list[str]) -> Found:
         )
     notes += about_conditions(history[0][0].schema.names, [plan.phase for plan, _ in history], found)
     weights = (precisions / precisions.sum(axis=0)).tolist()
-    return _weigh(history, found, [plan.sampler.parts for plan, _ in history], weights)
+    return _weigh(history, found, [plan.mechanism.parts for plan, _ in history], weights)
 
 
 def _likelihood(history: History, notes: list[str]) -> Found:
     """Expectation maximisation on whole reports, with the intervals of the likelihood alone."""
     for plan, counts in history:
         notes += about_limits(plan, counts)
-    if not all(part.linear for plan, _ in history for part in plan.sampler.parts):
+    if not all(part.linear for plan, _ in history for part in plan.mechanism.parts):
         notes.append("With several hidden pivots the estimate is the unbiased one, moved to the nearest proper one.")
         found = unbiased(history, notes)
         return _with_intervals(list(map(project_to_simplex, found.frequencies)), found)
@@ -135,7 +135,7 @@ def reports_of(history: History) -> Reports:
     """The reports of some phases as a likelihood."""
     labels = [attribute.labels for attribute in history[0][0].schema.attributes]
     parts = [
-        (part.attributes, part_likelihood(counts, part)) for plan, counts in history for part in plan.sampler.parts
+        (part.attributes, part_likelihood(counts, part)) for plan, counts in history for part in plan.mechanism.parts
     ]
     return Reports(labels, parts)
 
@@ -145,13 +145,13 @@ def _many_labels(history: History, notes: list[str]) -> Found:
     schema = history[0][0].schema
     notes.append(f"There are more than {MOST_LABELS:,} answers in all, so that each question is estimated by itself.")
     said = _linear(history, notes)
-    parts_of = [part for plan, _ in history for part in plan.sampler.parts]
+    parts_of = [part for plan, _ in history for part in plan.mechanism.parts]
     drawn = {own for part in parts_of if part.fill is not None and part.fill.conditional for own in part.attributes}
     few = [own for own, size in enumerate(schema.sizes) if size <= MANY_LABELS and own not in drawn]
     frequencies = [_shrunk(said, own) for own in range(len(schema.sizes))]
     parts = []
     for plan, counts in history:
-        for part in plan.sampler.parts:
+        for part in plan.mechanism.parts:
             places = [place for place, own in enumerate(part.attributes) if own in few]
             if places:
                 attributes = tuple(few.index(part.attributes[place]) for place in places)
@@ -166,7 +166,7 @@ def _many_labels(history: History, notes: list[str]) -> Found:
 def _open(history: History) -> Found | None:
     """What the reports of one phase alone say where they answer openly: the unbiased estimate, if all were answered."""
     ((plan, _),) = history
-    if any(part.decoys for part in plan.sampler.parts):
+    if any(part.decoys for part in plan.mechanism.parts):
         return None
     try:
         return unbiased(history, [])
@@ -191,7 +191,7 @@ def _own_intervals(history: History) -> dict[int, tuple[Floats, Floats]]:
     ((plan, counts),) = history
     return {
         own: wilson(counts.attributes[own], channel)
-        for part in plan.sampler.parts
+        for part in plan.mechanism.parts
         if not part.decoys
         for own, channel in zip(part.attributes, part.asked, strict=True)
     }
@@ -313,7 +313,7 @@ def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
     All rounds are looked at near what they say together, as if nothing had changed.
     """
     schema = rounds[0][0][0].schema
-    linear = all(part.linear for history in rounds for plan, _ in history for part in plan.sampler.parts)
+    linear = all(part.linear for history in rounds for plan, _ in history for part in plan.mechanism.parts)
     if not linear or sum(schema.sizes) > MOST_LABELS:
         return None
     everything = [phase for history in rounds for phase in history]
@@ -457,7 +457,7 @@ def estimate(history: History, method: Method = "likelihood", *, by_round: bool 
         notes=tuple(notes),
         provenance=Provenance(
             campaign=first.campaign_id,
-            mechanism=first.mechanism,
+            mechanism=first.name,
             phases=tuple(
                 PhaseUsed(plan.phase, plan.epsilon, counts.reports, plan.digest, counts.digest)
                 for plan, counts in history

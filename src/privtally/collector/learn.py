@@ -158,15 +158,15 @@ def learn_with(learning: Learning, history: History) -> Plan:
     history = in_order(history)
     last = history[-1][0]
     history = [(plan, counts) for plan, counts in history if plan.round == last.round]
-    check_learns(last.mechanism)
-    learning.check(last.mechanism)
+    check_learns(last.name)
+    learning.check(last.name)
     rule, people, pivots = learning.rule or RULES[0], learning.people, learning.pivots
     if people is None:
         people = round(history[0][1].reports * (1 / learning.share - 1))
     places = _groups(last, learning)
     budget = Fraction(last.epsilon) / len(places)
     parts = tuple(_part(history, group, budget, rule, people, pivots) for group in places)
-    used = LEARNED_WITH[last.mechanism]
+    used = LEARNED_WITH[last.name]
     learned = Learned(
         history=tuple(LearnedFrom(plan.digest, counts.digest, counts.reports) for plan, counts in history),
         rule=rule if "rule" in used else None,
@@ -192,7 +192,7 @@ def check_groups(last: Plan, learning: Learning) -> None:
 def _groups(last: Plan, learning: Learning) -> Groups:
     """The groups of the next phase by the places of their attributes."""
     if learning.groups == "auto":
-        named = NAMED[last.mechanism]
+        named = NAMED[last.name]
         among = named.hidden_among(last.decoys)
         return best_groups(last.schema.sizes, Fraction(last.epsilon), among, named.learned).groups
     if learning.groups is not None:
@@ -209,7 +209,7 @@ def _groups(last: Plan, learning: Learning) -> Groups:
 
 def _part(history: History, group: Places, budget: Fraction, rule: Rule, people: int, pivots: int) -> PartPlan:
     """A group as a part with a fill that is learned; it has none where all its attributes are asked."""
-    sizes, kind = history[-1][0].schema.sizes, NAMED[history[-1][0].mechanism].learned
+    sizes, kind = history[-1][0].schema.sizes, NAMED[history[-1][0].name].learned
     assert kind is not None
     if len(group) <= pivots:
         return asking(group, sizes, budget, pivots=len(group))

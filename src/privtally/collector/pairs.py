@@ -49,7 +49,7 @@ class JointTable:
 
 def carries(plan: Plan, one: int, two: int) -> bool:
     """Whether reports to a plan can carry the answers to both attributes."""
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     parts = [mechanism.parts[mechanism.places[own][0]] for own in (one, two)]
     if any(part.decoys for part in parts):
         return False
@@ -110,7 +110,7 @@ def reported(phase: Phase, one: int, two: int) -> Reported | None:
     table = counts.pair_tables.get((one, two))
     if table is None or not carries(plan, one, two):
         return None
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     channels = [mechanism.parts[part].asked[place] for part, place in (mechanism.places[one], mechanism.places[two])]
     if any(channel.inputs * channel.outputs > MOST_CELLS for channel in channels):
         return None
@@ -226,7 +226,7 @@ def carried(phase: Phase, one: int, two: int) -> Carried | None:
 def _behind_fills(phase: Phase, one: int, two: int) -> Carried | None:
     """The same where fills hide the several pivots of the part that both belong to."""
     plan, counts = phase
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     (number, first), (other, second) = mechanism.places[one], mechanism.places[two]
     part = mechanism.parts[number]
     subs = counts.parts.get(part.attributes)

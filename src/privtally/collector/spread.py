@@ -33,7 +33,7 @@ class PhaseEstimate:
 
 def invert(plan: Plan, counts: Counts) -> PhaseEstimate:
     """Undo the exact operator of every part: unbiased wherever `known`."""
-    return _carried_back(plan, counts, plan.sampler.parts)
+    return _carried_back(plan, counts, plan.mechanism.parts)
 
 
 def debias_as_randomized_response(plan: Plan, counts: Counts) -> PhaseEstimate:
@@ -45,7 +45,7 @@ def as_randomized_response(plan: Plan) -> list[Part]:
     """The parts that a plan would have if every attribute had been randomised itself."""
     return [
         Part((own,), 1, (channel,))
-        for part in plan.sampler.parts
+        for part in plan.mechanism.parts
         for own, channel in zip(part.attributes, part.asked, strict=True)
     ]
 
@@ -118,7 +118,7 @@ def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEst
         for own, f, v, k in zip(part.attributes, found, spreads, inverse.known, strict=True):
             frequencies[own], variances[own], known[own] = f, v, k
         condition = max(condition, inverse.condition)
-    order = range(plan.sampler.width)
+    order = range(plan.mechanism.width)
     return PhaseEstimate(
         [frequencies[own] for own in order], [variances[own] for own in order], [known[own] for own in order], condition
     )

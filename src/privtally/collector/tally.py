@@ -148,15 +148,15 @@ def tally(plan: Plan, reports: Iterable[Report], limit: int = SUB_REPORT_LIMIT) 
         del content[name]
     aside = sum(times[name] for name in conflicting)
     repeated = sum(times.values()) - aside - len(content)
-    codes_once = np.array(list(content.values()), dtype=np.uint32).reshape(-1, plan.sampler.width)
+    codes_once = np.array(list(content.values()), dtype=np.uint32).reshape(-1, plan.mechanism.width)
     return count(plan, codes_once, limit).leaving_out(repeated, {"id_conflict": aside} if aside else {})
 
 
 def count(plan: Plan, codes: Codes, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of an array of private codes (report, attribute)."""
     _check_codes(plan, codes)
-    outputs = plan.sampler.outputs
-    several = [part for part in plan.sampler.parts if len(part.attributes) > 1]
+    outputs = plan.mechanism.outputs
+    several = [part for part in plan.mechanism.parts if len(part.attributes) > 1]
     few: list[Group] = [(part.attributes,) for part in several if prod(part.outputs) <= SUB_REPORT_LIMIT]
     tables = tabulate(codes, outputs, few)
     parts = {part.attributes: _sub_reports(part, codes, tables.get((part.attributes,)), limit) for part in several}
@@ -188,17 +188,17 @@ def _sub_reports(part: Part, codes: Codes, table: Integers | None, limit: int) -
 
 def nothing(plan: Plan, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of no reports: adding them changes nothing."""
-    empty = np.empty((0, plan.sampler.width), dtype=np.uint8)
+    empty = np.empty((0, plan.mechanism.width), dtype=np.uint8)
     return count_times(plan, empty, np.ones(0, dtype=np.int64), limit)
 
 
 def count_times(plan: Plan, codes: Codes | Integers, times: Integers, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of reports (rows of codes, each possible under the plan) of which each was seen several times."""
-    outputs = plan.sampler.outputs
+    outputs = plan.mechanism.outputs
     codes = codes.astype(np.int64, copy=False)
     attributes = tuple(add_up(column, times, size) for column, size in zip(codes.T, outputs, strict=True))
     parts: dict[tuple[int, ...], SubReports | None] = {}
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         if len(part.attributes) > 1:
             subs = distinct(part.outputs, codes[:, list(part.attributes)], times)
             parts[part.attributes] = subs if len(subs) <= limit else None
@@ -211,7 +211,7 @@ def count_times(plan: Plan, codes: Codes | Integers, times: Integers, limit: int
 
 def _check_codes(plan: Plan, codes: Codes) -> None:
     """Refuse codes that no report to the plan can have."""
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     if codes.ndim != 2 or codes.shape[1] != mechanism.width or not np.issubdtype(codes.dtype, np.integer):
         raise CountsError(
             f"codes must be integers of the shape (reports, {mechanism.width}), got {codes.dtype} {codes.shape}"

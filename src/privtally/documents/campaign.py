@@ -223,13 +223,13 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:
             raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
-        for name in ("schema", "epsilon", "mechanism", "answers", "decoys"):
+        for name in ("schema", "epsilon", "name", "answers", "decoys"):
             if getattr(one, name) != getattr(two, name):
-                raise error(
-                    f"phase {two.phase} differs from phase {one.phase} in '{name}'; the plans of a campaign agree in it"
-                )
-        if two.learned is not None and not NAMED[two.mechanism].learns:
-            raise error(f"phase {two.phase} cannot be 'learned': {two.mechanism} learns nothing")
+                written = "mechanism" if name == "name" else name
+                place = f"phase {two.phase} differs from phase {one.phase} in '{written}'"
+                raise error(f"{place}; the plans of a campaign agree in it")
+        if two.learned is not None and not NAMED[two.name].learns:
+            raise error(f"phase {two.phase} cannot be 'learned': {two.name} learns nothing")
         _check_rounds(one, two, error)
     _check_starts(ordered, error)
     return ordered
@@ -304,7 +304,7 @@ def drive(
     for _ in range(rounds):
         plan = refresh([own for own, _ in history]) if history else first
         history.append((plan, collect(plan)))
-        if NAMED[plan.mechanism].learns:
+        if NAMED[plan.name].learns:
             plan = follow(history)
             history.append((plan, collect(plan)))
     return history

@@ -234,9 +234,9 @@ def check_counts(plan: Plan, counts: Counts) -> None:
     if counts.plan != plan.digest:
         raise CountsError(
             f"the counts belong to plan {counts.plan[:12]}…, not to {plan.digest[:12]}… "
-            f"(phase {plan.phase} of {plan.mechanism}); give each plan the counts of its own phase"
+            f"(phase {plan.phase} of {plan.name}); give each plan the counts of its own phase"
         )
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     several = {part.attributes for part in mechanism.parts if len(part.attributes) > 1}
     if counts.outputs != mechanism.outputs or set(counts.parts) != several:
         raise CountsError("the counts do not have the plan's parts and numbers of codes")

@@ -120,7 +120,7 @@ class Plan(
 
     schema: Schema
     epsilon: float
-    mechanism: MechanismName
+    name: MechanismName = msgspec.field(name="mechanism")
     """The name of the campaign's mechanism, for people; `parts` state what this phase does."""
     phase: int
     answers: int
@@ -158,7 +158,7 @@ class Plan(
             self._check_round()
         if self.groups is not None:
             self._check_groups(self.groups)
-        _ = self.sampler  # refuses parts that do not fit the schema
+        _ = self.mechanism  # refuses parts that do not fit the schema
         self._check_decoys()
 
     def _check_round(self) -> None:
@@ -171,7 +171,7 @@ class Plan(
         places = list(range(len(self.schema.attributes)))
         if len(groups) < 2 or not all(groups) or sorted(own for group in groups for own in group) != places:
             raise PlanError("a plan's 'groups' must be at least two, with every attribute in exactly one of them")
-        alone = self.learned is None and NAMED[self.mechanism].learns
+        alone = self.learned is None and NAMED[self.name].learns
         if [part.attributes for part in self.parts] != ([(own,) for own in places] if alone else list(groups)):
             raise PlanError(
                 "the parts of a plan must be its 'groups'; a first phase that others learn from asks all alone"
@@ -179,7 +179,7 @@ class Plan(
 
     def _check_decoys(self) -> None:
         """Refuse a later phase that shows other than the campaign's first plan says."""
-        if self.decoys is not None and (not NAMED[self.mechanism].learns or self.decoys < 0):
+        if self.decoys is not None and (not NAMED[self.name].learns or self.decoys < 0):
             raise PlanError("only the plans of a mechanism that learns have 'decoys' of their own, 0 or more")
         if self.learned is not None:
             for part in self.parts:
@@ -203,7 +203,7 @@ class Plan(
         return self.answers * self.epsilon
 
     @cached_property
-    def sampler(self) -> Mechanism:
+    def mechanism(self) -> Mechanism:
         """The mechanism that the parts describe, its weights computed here from epsilon and the sizes."""
         return build(self.parts, self.schema.sizes, Fraction(self.epsilon))
 
@@ -225,7 +225,7 @@ class Plan(
         often = "" if self.answers == 1 else f"; one person may answer {self.answers} plans of the campaign"
         questions = repr(self.schema).partition("\n")[2]
         return (
-            f"Plan {self.digest[:12]}…, phase {self.phase} of {self.mechanism}\n"
+            f"Plan {self.digest[:12]}…, phase {self.phase} of {self.name}\n"
             f"Promises ε = {self.epsilon:g}: a report makes nobody more than {times} times surer of something about "
             f"the person who sent it{often}.\n"
             f"Asks {many:,} questions; {asked}{which}:\n{questions}"
@@ -285,7 +285,7 @@ def design(
     return Plan(
         schema=schema,
         epsilon=epsilon,
-        mechanism=mechanism,
+        name=mechanism,
         phase=1,
         answers=answers,
         parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots, decoys),

@@ -65,14 +65,14 @@ class Reports:
         return len(self.codes)
 
     def __iter__(self) -> Iterator[Report]:
-        digest, silences = self.plan.digest, self.plan.sampler.silences
+        digest, silences = self.plan.digest, self.plan.mechanism.silences
         for name, row in zip(self.ids, self.codes.tolist(), strict=True):
             codes = (None if code == silence else code for code, silence in zip(row, silences, strict=True))
             yield Report(digest, name.tobytes().hex(), tuple(codes))
 
     def lines(self) -> Iterator[bytes]:
         """Each report as its line of JSON with the line's end: the bytes of `Report.dump`, made in bulk."""
-        silences = self.plan.sampler.silences
+        silences = self.plan.mechanism.silences
         columns = (_texts(column, silence) for column, silence in zip(self.codes.T.tolist(), silences, strict=True))
         names, digits = self.ids.tobytes().hex(), 2 * ID_BYTES
         form = f'{{"format":"privtally.report/1","plan":"{self.plan.digest}","id":"'
@@ -100,7 +100,7 @@ class AllowedReports:
 
 def allowed_reports(plan: Plan) -> AllowedReports:
     """What a report to a plan may hold."""
-    mechanism = plan.sampler
+    mechanism = plan.mechanism
     outputs = zip(mechanism.outputs, mechanism.silences, strict=True)
     return AllowedReports(
         labels=tuple(output if silence is None else silence for output, silence in outputs),

@@ -459,7 +459,7 @@ def _campaigns(
 ) -> Iterator[Run]:
     """A campaign in every run."""
     schema, asked = study.records.schema, [study.people]
-    if NAMED[first.mechanism].learns:
+    if NAMED[first.name].learns:
         asked = [Learning(phase1_share=study.phase1_share).phase1_people(study.people)]
         asked.append(study.people - asked[0])
         learning = msgspec.structs.replace(learning, people=asked[1])
@@ -508,7 +508,7 @@ def _drawn(study: Study, table: SubReports, asked: Sequence[int], generator: np.
 def _counts(plan: Plan, people: SubReports, generator: np.random.Generator, source: Source) -> Counts:
     """The counts of the reports of people, who are given as distinct records with their numbers."""
     if _exactly(plan.schema):
-        reports = simulate(plan.sampler, people, generator)
+        reports = simulate(plan.mechanism, people, generator)
         return count_times(plan, reports.codes, reports.times)
     codes = np.repeat(people.codes.astype(code_type(plan.schema.sizes)), people.times, axis=0)
     return count(plan, respond_many(plan, Records(plan.schema, codes), source).codes)

@@ -86,7 +86,7 @@ def respond_many(plan: Plan, records: Records, source: Source | None = None) -> 
     if records.schema != plan.schema:
         raise RecordError("the records were encoded for another schema than the plan's")
     ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
-    return Reports(plan, ids, plan.sampler.privatise(records.codes, source))
+    return Reports(plan, ids, plan.mechanism.privatise(records.codes, source))
 
 
 # Reports in bulk, on several cores and in constant memory.

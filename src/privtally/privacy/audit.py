@@ -417,12 +417,12 @@ def audit(plan: Plan, frequencies: Frequencies | None = None) -> Audit:
         raise PlanError(f"audit takes a plan, as privtally.load reads it from a file, got {type(plan).__name__}")
     certificate = certify(plan)
     marginals = _marginals(plan, frequencies)
-    gained = leakage(plan.sampler, marginals)
-    blind = gained if frequencies is None else leakage(plan.sampler, uniform(plan.schema.sizes))
+    gained = leakage(plan.mechanism, marginals)
+    blind = gained if frequencies is None else leakage(plan.mechanism, uniform(plan.schema.sizes))
     return Audit(
         {
             "plan": plan.digest,
-            "mechanism": plan.mechanism,
+            "mechanism": plan.name,
             "phase": plan.phase,
             "epsilon": plan.epsilon,
             "answers": plan.answers,
@@ -484,7 +484,7 @@ def _marginals(plan: Plan, frequencies: Frequencies | None) -> list[Floats]:
 
 def _poisoning(plan: Plan, marginals: Marginals) -> dict[str, Any]:
     """What a few colluders can do to the totals of this phase alone, each undone by its exact operator."""
-    poisoned = poison(plan.sampler, marginals, COLLUDERS)
+    poisoned = poison(plan.mechanism, marginals, COLLUDERS)
     effects = {
         attribute.name: effect
         and {

@@ -164,7 +164,7 @@ def _kinds(channel: Asked) -> list[int]:
 
 def certify(plan: Plan) -> dict[str, Any]:
     """The certificate of a plan, as plain values."""
-    found = losses(plan.sampler)
+    found = losses(plan.mechanism)
     return {
         "format": "privtally.certificate/1",
         "plan": plan.digest,

@@ -136,7 +136,7 @@ def _advised(new: NewCampaign, advise: Advise | None) -> NewCampaign:
 
 def _first_plan(new: NewCampaign) -> Plan:
     plan = new.asking.first_plan(new.schema, new.epsilon, answers=new.answers)
-    if NAMED[plan.mechanism].learns:
+    if NAMED[plan.name].learns:
         check_groups(plan, new.options)
     return plan
 
@@ -295,7 +295,7 @@ async def view(store: Store, campaign: StoredCampaign) -> CampaignView:
         id=campaign.id,
         title=campaign.title,
         state=campaign.state,
-        mechanism=first.mechanism,
+        mechanism=first.name,
         epsilon=first.epsilon,
         answers=first.answers,
         options=campaign.options,
@@ -360,7 +360,7 @@ def is_early(campaign: StoredCampaign, token: str) -> bool:
     A hash under the campaign's id decides it and never the order of arrival, so that those who are early and those who
     are late are in all phases alike.
     """
-    if not NAMED[campaign.plans[0].mechanism].learns:
+    if not NAMED[campaign.plans[0].name].learns:
         return True
     drawn = hmac.digest(bytes.fromhex(campaign.id), token.encode(), "sha256")
     return int.from_bytes(drawn[:8], "big") < campaign.options.share * 2**64

@@ -52,12 +52,12 @@ def pack(plan: Plan, codes: Sequence[int]) -> bytes:
 
 def unpack(plan: Plan, packed: Sequence[bytes]) -> Codes:
     """An array (report, attribute) from packed codes."""
-    codes: Codes = np.frombuffer(b"".join(packed), dtype=_type(plan)).reshape(len(packed), plan.sampler.width)
+    codes: Codes = np.frombuffer(b"".join(packed), dtype=_type(plan)).reshape(len(packed), plan.mechanism.width)
     return codes
 
 
 def _type(plan: Plan) -> np.dtype[np.unsignedinteger]:
-    return np.min_scalar_type(max(plan.sampler.outputs) - 1).newbyteorder("<")
+    return np.min_scalar_type(max(plan.mechanism.outputs) - 1).newbyteorder("<")
 
 
 # Stored reports, page by page in the order of their ids, which says nothing about the order of their arrival.

@@ -50,7 +50,7 @@ class Gathered:
 
     def __init__(self, plan: Plan, *, keep_order: bool = False, most_bytes: int = MOST_BYTES) -> None:
         self._plan, self._keep_order, self._most_bytes = plan, keep_order, most_bytes
-        self._kind = code_type(plan.sampler.outputs)
+        self._kind = code_type(plan.mechanism.outputs)
         self._buckets: list[list[Piece]] = [[] for _ in range(1 if keep_order else _BUCKETS)]
         self._file: IO[bytes] | None = None
         self._stored: list[list[tuple[int, int]]] = [[] for _ in self._buckets]
@@ -101,7 +101,7 @@ class Gathered:
 
     def _pieces(self, number: int) -> Iterator[Piece]:
         """What was put into a bucket, first what lies in the file."""
-        width = self._plan.sampler.width
+        width = self._plan.mechanism.width
         for start, rows in self._stored[number]:
             assert self._file is not None
             self._file.seek(start)
@@ -214,7 +214,7 @@ def writing(path: Path, *streams: database.ArrowStream) -> Iterator[None]:
 
 def stream_of(plan: Plan, gathered: Gathered) -> database.ArrowStream:
     """Gathered reports as a table of ids and codes."""
-    kind = code_type(plan.sampler.outputs)
+    kind = code_type(plan.mechanism.outputs)
     columns = {name: np.empty(0, dtype=kind) for name in code_columns(plan)}
 
     def make() -> Iterator[Mapping[str, database.Column]]:
@@ -235,7 +235,7 @@ def _ahead(batches: Iterator[Reports]) -> Iterator[Reports]:
 
 def _codes(plan: Plan) -> list[str]:
     """An expression for each attribute's code, null where it was not asked."""
-    pairs = zip(code_columns(plan), plan.sampler.silences, strict=True)
+    pairs = zip(code_columns(plan), plan.mechanism.silences, strict=True)
     return [column if silence is None else f"nullif({column}, {silence})" for column, silence in pairs]
 
 

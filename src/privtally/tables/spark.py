@@ -86,7 +86,7 @@ class SparkReports:
                 self._tables = {f"part{number}": self.scan(paths) for number, (_, paths) in enumerate(parts)}
             names = zip(self._tables, parts, strict=True)
             sources = [f"SELECT * FROM (SELECT {select} FROM {{{name}}})" for name, (select, _) in names]
-            groups = min(rows, prod(self._plan.sampler.outputs))
+            groups = min(rows, prod(self._plan.mechanism.outputs))
             pieces = max(1, -(-groups // MOST_GROUPS)) if self._in_pieces else 1
             for piece in range(pieces):
                 yield united(sources, piece, pieces)

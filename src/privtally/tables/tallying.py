@@ -36,7 +36,7 @@ _WORD = 1 << 62
 
 def code_columns(plan: Plan) -> list[str]:
     """The names of the columns of codes."""
-    return [f"q{number}" for number in range(1, plan.sampler.width + 1)]
+    return [f"q{number}" for number in range(1, plan.mechanism.width + 1)]
 
 
 class Engine(Protocol):
@@ -58,7 +58,7 @@ class Packing:
     @cached_property
     def words(self) -> list[range]:
         """The attributes of each integer."""
-        sizes, words, start = self.plan.sampler.outputs, [], 0
+        sizes, words, start = self.plan.mechanism.outputs, [], 0
         for end in range(1, len(sizes) + 1):
             if end == len(sizes) or prod(sizes[start : end + 1]) >= _WORD:
                 words.append(range(start, end))
@@ -77,7 +77,7 @@ class Packing:
 
     def packed(self) -> list[str]:
         """The integers of a row."""
-        sizes, codes = self.plan.sampler.outputs, self._codes()
+        sizes, codes = self.plan.mechanism.outputs, self._codes()
         return [
             reduce(lambda total, own: f"({total} * {sizes[own]} + {codes[own]})", word[1:], codes[word[0]])
             for word in self.words
@@ -85,16 +85,16 @@ class Packing:
 
     def unpacked(self, words: Sequence[Integers]) -> Integers:
         """The codes (report, attribute) of packed reports."""
-        codes = np.empty((len(words[0]), self.plan.sampler.width), dtype=np.int64)
+        codes = np.empty((len(words[0]), self.plan.mechanism.width), dtype=np.int64)
         for word, own in zip(words, self.words, strict=True):
             rest = word
             for attribute in reversed(own):
-                rest, codes[:, attribute] = np.divmod(rest, self.plan.sampler.outputs[attribute])
+                rest, codes[:, attribute] = np.divmod(rest, self.plan.mechanism.outputs[attribute])
         return codes
 
     def possible(self) -> str:
         """Whether the plan can give a row's codes."""
-        mechanism = self.plan.sampler
+        mechanism = self.plan.mechanism
         within = []
         for column, output, silence in zip(self.columns, mechanism.outputs, mechanism.silences, strict=True):
             stated = f"{column} >= 0 AND {column} < {output if silence is None else silence}"
@@ -107,7 +107,7 @@ class Packing:
 
     def _codes(self) -> list[str]:
         codes = [f"CAST({column} AS BIGINT)" for column in self.columns]
-        pairs = zip(codes, self.plan.sampler.silences, strict=True)
+        pairs = zip(codes, self.plan.mechanism.silences, strict=True)
         return [code if silence is None else f"coalesce({code}, {silence})" for code, silence in pairs]
 
 

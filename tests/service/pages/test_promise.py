@@ -52,10 +52,10 @@ def test_how_often_an_answer_is_true_follows_from_the_law_of_every_shape_of_plan
 
 @pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.mechanism}-{plan.phase}-{len(plan.parts)}")
 def test_how_often_an_answer_that_is_sent_is_true_follows_from_the_law(plan: Plan) -> None:
-    promise, exact = promise_of([plan]), enumerated(plan.sampler)
+    promise, exact = promise_of([plan]), enumerated(plan.mechanism)
     assert promise.least_true == pytest.approx(min(exact), abs=1e-12)
     assert promise.most_true == pytest.approx(max(exact), abs=1e-12)
-    assert promise.surer >= float(plan.sampler.ratio)
+    assert promise.surer >= float(plan.mechanism.ratio)
 
 
 @pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.mechanism}-{plan.phase}-{len(plan.parts)}")
@@ -64,8 +64,8 @@ def test_the_example_is_the_law_of_one_answer(plan: Plan) -> None:
     assert example is not None
     sent = [0.0] * plan.schema.sizes[0]
     for other in range(plan.schema.sizes[1]):
-        for report, chance in plan.sampler.law((0, other)).items():
-            if report[0] != plan.sampler.silences[0]:
+        for report, chance in plan.mechanism.law((0, other)).items():
+            if report[0] != plan.mechanism.silences[0]:
                 sent[report[0]] += float(chance)
     assert [share for _, share in example.sent] == pytest.approx([own / sum(sent) for own in sent], abs=1e-9)
     assert example.other != example.answer
@@ -74,7 +74,7 @@ def test_the_example_is_the_law_of_one_answer(plan: Plan) -> None:
 def test_somebody_who_may_get_either_of_two_plans_hears_of_both() -> None:
     first = design(ALIKE, 1.5, "corr-rr")
     both = promise_of([first, second(first)])
-    shares = [*enumerated(first.sampler), *enumerated(second(first).sampler)]
+    shares = [*enumerated(first.mechanism), *enumerated(second(first).mechanism)]
     assert (both.least_true, both.most_true) == pytest.approx((min(shares), max(shares)))
 
 
@@ -146,7 +146,7 @@ def test_what_was_learned_is_drawn_where_a_question_follows_another(mechanism: M
     found = likenesses(plan)
     assert len(found) == parts
     for own in found:
-        part = plan.sampler.parts[0]
+        part = plan.mechanism.parts[0]
         scale = part.filling((0,), 1).scale
         if scale is not None:
             assert own.follows[0][1] == pytest.approx(abs(float(scale)))

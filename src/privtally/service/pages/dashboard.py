@@ -67,7 +67,7 @@ class Likeness:
 
 def likenesses(plan: Plan) -> list[Likeness]:
     """One for each part of a plan that fills questions from one chosen question."""
-    comparable = (part for part in plan.sampler.parts if part.fill is not None and part.fill.conditional)
+    comparable = (part for part in plan.mechanism.parts if part.fill is not None and part.fill.conditional)
     return [_likeness(plan, part) for part in comparable if part.pivots == 1 and max(part.answers) <= MOST_LABELS]
 
 
@@ -98,7 +98,7 @@ class Standing:
 
     @property
     def learns(self) -> bool:
-        return NAMED[self.campaign.plans[0].mechanism].learns
+        return NAMED[self.campaign.plans[0].name].learns
 
     @property
     def state(self) -> str:
@@ -155,7 +155,7 @@ async def standing(collector: Collector, campaign: StoredCampaign) -> Standing:
     """Where a survey stands now."""
     people, share = campaign.options.people, campaign.options.share
     hoped = people  # in the later phases, where the mechanism learns
-    if people is not None and NAMED[campaign.plans[0].mechanism].learns:
+    if people is not None and NAMED[campaign.plans[0].name].learns:
         hoped = round(people * (share if campaign.plans[-1].learned is None else 1) / (1 - share))
     return Standing(campaign, tuple(await operations.totals(collector.store, campaign)), hoped)
 
@@ -275,7 +275,7 @@ async def _invited(collector: Collector, campaign_id: str) -> StoredCampaign:
 
 async def _invitation_values(collector: Collector, campaign: StoredCampaign) -> dict[str, Any]:
     issued, spent = await collector.store.read(partial(count_tokens, campaign=campaign))
-    learns = NAMED[campaign.plans[0].mechanism].learns
+    learns = NAMED[campaign.plans[0].name].learns
     return {
         "campaign": campaign,
         "issued": issued,

@@ -81,13 +81,13 @@ def promise_of(plans: Sequence[Plan]) -> Promise:
 
 
 def _shown(plan: Plan) -> Shown:
-    parts = plan.sampler.parts
-    return Shown(plan.sampler.width, sum(part.shown for part in parts), sum(part.pivots for part in parts))
+    parts = plan.mechanism.parts
+    return Shown(plan.mechanism.width, sum(part.shown for part in parts), sum(part.pivots for part in parts))
 
 
 @lru_cache(maxsize=256)
 def _shares_of(plan: Plan) -> list[float]:
-    return true_shares(plan.sampler)
+    return true_shares(plan.mechanism)
 
 
 def true_shares(mechanism: Mechanism) -> list[float]:
@@ -108,7 +108,7 @@ def _part_shares(part: Part) -> list[float]:
 @lru_cache(maxsize=256)
 def _example(plan: Plan) -> Example | None:
     """The first answer to the first question with few labels, all other answers being as likely as each other."""
-    for part in plan.sampler.parts:
+    for part in plan.mechanism.parts:
         for place, channel in enumerate(part.asked):
             if channel.inside == 1 and channel.outputs <= MOST_EXAMPLE_LABELS:
                 attribute = plan.schema.attributes[part.attributes[place]]
