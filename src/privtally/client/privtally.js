@@ -14,6 +14,7 @@ const UNIT = 2 ** 32; // probabilities in plans are multiples of 1 / UNIT
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 const MAX_LABELS = 65_536;
 const MOST_BRANCHES = 100_000;
+const MOST_CODES = 2 ** 22;
 const MOST_VECTORS = 2 ** 26;
 const NO_ANSWER = "no answer";
 
@@ -370,6 +371,36 @@ function drawPart({ attributes, asked, branches, decoys, fill }, codes, report, 
 		report[attributes[other]] = FILLS[fill.kind].draw(fill, branch, other, asked)(given, source);
 }
 
+// Questions asked together: a report is one number, which says the set and the code of its labels
+
+function buildTogether({ channels, size = 2, sets, single = 0 }, sizes, budget) {
+	const places = [...sizes.keys()];
+	const labels = set => set.reduce((count, place) => count * sizes[place], 1);
+	const joint = sets ?? combinations(places, size);
+	const all = single ? [...joint, ...places.map(place => [place])] : joint;
+	const inOrder = set => set.every((place, at) => place < sizes.length && !(set[at - 1] >= place));
+	const fit = joint.every(set => set.length === size && inOrder(set) && labels(set) <= MAX_LABELS);
+	if (!fit || new Set(joint.map(String)).size < joint.length || new Set(all.flat()).size < sizes.length) refuse("sets");
+	const numbers = [...new Set(all.map(labels))].sort((one, two) => one - two);
+	if (channels.length !== numbers.length || single === 1) refuse("together");
+	const built = numbers.map((count, at) => CHANNELS[channels[at].kind].channel(budget, count, channels[at]));
+	let end = 0;
+	const asked = all.map(set => {
+		const channel = built[numbers.indexOf(labels(set))];
+		end += channel.outputs;
+		return { set, channel, start: end - channel.outputs };
+	});
+	if (end > MOST_CODES) refuse("together");
+	return { asked, joint: joint.length, single: BigInt(single * UNIT), sizes };
+}
+
+function drawTogether({ asked, joint, single, sizes }, codes, source) {
+	const alone = single && source() >> 32n < single;
+	const place = uniform(alone ? asked.length - joint : joint)(0, source);
+	const { set, channel, start } = asked[alone ? joint + place : place];
+	return start + channel.draw(set.reduce((label, own) => label * sizes[own] + codes[own], 0), source);
+}
+
 // Plans and reports
 
 const DIGEST = text(/^[0-9a-f]{64}$/);
@@ -380,10 +411,11 @@ const PLAN = {
 	digest: DIGEST,
 	schema: { attributes: [attribute], "alignments?": unread },
 	epsilon: number(1e-6, 32),
-	mechanism: oneOf("spl", "smp", "rs-fd", ...LEARNING),
+	mechanism: oneOf("spl", "smp", "rs-fd", "pairs", ...LEARNING),
 	phase: integer(1, 1_000),
 	answers: integer(1, 1_000),
-	parts: [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "decoys?": integer(1), "fill?": tagged(FILLS) }],
+	"parts?": [{ attributes: [integer()], pivots: integer(1), channels: [tagged(CHANNELS)], "decoys?": integer(1), "fill?": tagged(FILLS) }],
+	"together?": { channels: [tagged(CHANNELS)], "size?": oneOf(3), "sets?": [[integer()]], "single?": probability },
 	"decoys?": integer(),
 	"round?": integer(2, 1_000),
 	"nonce?": text(/^[0-9a-f]{32}$/),
@@ -392,7 +424,7 @@ const PLAN = {
 	"learned?": unread,
 };
 
-function checkWhole({ schema, mechanism, phase, parts, decoys, round, nonce, campaign, learned }) {
+function checkWhole({ schema, mechanism, phase, parts = [], together, decoys, round, nonce, campaign, learned }) {
 	const names = schema.attributes.map(own => own.name);
 	if (new Set(names).size < names.length) refuse("schema");
 	const later = phase > 1;
@@ -400,12 +432,15 @@ function checkWhole({ schema, mechanism, phase, parts, decoys, round, nonce, cam
 	if (decoys !== undefined && !LEARNING.includes(mechanism)) refuse("decoys");
 	const wanted = part => Math.min(decoys ?? Infinity, part.attributes.length - part.pivots);
 	if (learned && parts.some(part => (part.decoys ?? 0) !== wanted(part))) refuse("decoys");
+	if ((mechanism === "pairs") !== !!together || (together && (parts.length || learned))) refuse("together");
+	if (together) return;
 	const stated = parts.flatMap(part => part.attributes).sort((one, two) => one - two);
 	if (`${stated}` !== `${[...names.keys()]}`) refuse("parts");
 }
 
 /**
- * Read a plan strictly. The result has its fields, `campaignId`, and as `sampler` the parts with channels (`asked`).
+ * Read a plan strictly. The result has its fields, `campaignId`, and as `sampler` the parts with channels (`asked`), or
+ * as `jointly` the sets that are asked together.
  * @param {string} text
  * @returns {Promise<object>}
  */
@@ -417,9 +452,10 @@ export async function loadPlan(text) {
 		throw new PlanError("the plan was edited: its content does not match its digest");
 	checkWhole(plan);
 	const sizes = plan.schema.attributes.map(own => own.labels.length);
-	const budget = part => fraction(plan.epsilon, plan.parts.length * part.pivots);
-	const sampler = plan.parts.map(part => buildPart(part, sizes, budget(part)));
-	return Object.freeze({ ...plan, campaignId: plan.campaign ?? claimed, sampler });
+	const { parts = [], together } = plan;
+	const sampler = parts.map(part => buildPart(part, sizes, fraction(plan.epsilon, parts.length * part.pivots)));
+	const jointly = together && buildTogether(together, sizes, fraction(plan.epsilon, 1));
+	return Object.freeze({ ...plan, campaignId: plan.campaign ?? claimed, sampler, jointly });
 }
 
 /**
@@ -441,6 +477,7 @@ export function checkCampaign(pinned, first, plan) {
 		learned: !learned || LEARNING.includes(plan.mechanism),
 		round: round <= phase - (learned ? 1 : 0),
 		parts: learned || alike("parts"),
+		together: alike("together"),
 	};
 	const broken = Object.keys(kept).find(part => !kept[part]);
 	if (broken) throw new CampaignError(`the plan breaks '${broken}' of the pinned campaign; do not answer`);
@@ -461,7 +498,7 @@ export function privatise(plan, answers, randomBytes = count => crypto.getRandom
 	const source = () => bytes(8).reduceRight((word, byte) => (word << 8n) | BigInt(byte), 0n);
 	const codes = encode(plan.schema, answers);
 	const id = hex(bytes(16));
-	const report = Array(codes.length).fill(null);
+	const report = plan.jointly ? [drawTogether(plan.jointly, codes, source)] : Array(codes.length).fill(null);
 	for (const part of plan.sampler) drawPart(part, codes, report, source);
 	return JSON.stringify({ format: "privtally.report/1", plan: plan.digest, id, codes: report });
 }
