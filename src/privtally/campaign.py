@@ -109,6 +109,9 @@ class DesignOptions(TypedDict, total=False):
     groups: Sequence[Sequence[str]] | None
     pivots: int
     decoys: int | None
+    together: int | None
+    single: float | None
+    pairs_of: Sequence[Sequence[str]] | None
     source: Source | None
 
 
@@ -227,8 +230,10 @@ def design(
 
     The schema is what `run` takes. The mechanism is the one that `advise` recommends, the question that is used being
     hidden among 2 unless `hide_among` says otherwise. A mechanism that is stated may have `groups` of attributes by
-    name, several `pivots`, which a report really answers, and `decoys`, made-up answers shown beside them. One person
-    may answer the campaign once, or so many times as `answers` says.
+    name, several `pivots`, which a report really answers, and `decoys`, made-up answers shown beside them. The
+    mechanism pairs asks questions together: 2 unless `together` says 3, all sets of questions unless `pairs_of` names
+    some, and a share of the people, `single`, one question instead. One person may answer the campaign once, or so many
+    times as `answers` says.
     """
     the_schema = schema_of(schema)
     check_epsilon(epsilon)
@@ -236,7 +241,7 @@ def design(
         if hide_among is not None:
             raise CampaignError(f"hide_among has no effect with {mechanism}; decoys says what a report shows")
         return design_plan(the_schema, epsilon, mechanism_named(mechanism), **options)
-    taken = [name for name in ("groups", "pivots", "decoys") if name in options]
+    taken = [name for name in options if name not in ("answers", "source")]
     if taken:
         raise CampaignError(
             f"{', '.join(taken)}: the mechanism auto chooses this itself; name a mechanism, or leave it"

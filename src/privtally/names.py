@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Literal, get_args
 
-MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr"]
+MechanismName = Literal["spl", "smp", "rs-fd", "rs-rfd", "corr-rr", "cond-rr", "pairs"]
 MECHANISMS: tuple[MechanismName, ...] = get_args(MechanismName)
 MechanismChoice = Literal["auto", MechanismName]
 """A mechanism, or the one that advice recommends."""

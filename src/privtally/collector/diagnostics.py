@@ -13,6 +13,7 @@ from privtally.documents.plan import Plan
 from privtally.exact.types import Distribution, Floats
 from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.mechanism import Part
+from privtally.mechanisms.together import Together
 
 # Whether counts can come from honest participants, whatever their answers are.
 
@@ -59,6 +60,9 @@ def _tests(plan: Plan, counts: Counts) -> int:
 
 def _findings(plan: Plan, counts: Counts) -> Iterator[Finding]:
     names, attributes = plan.schema.names, plan.schema.attributes
+    if isinstance(plan.mechanism, Together):
+        yield from _findings_together(plan.mechanism, names, counts)
+        return
     high: dict[int, Floats] = {}
     for part in plan.mechanism.parts:
         for own, (low, most) in zip(part.attributes, code_bounds(part), strict=True):
@@ -75,6 +79,17 @@ def _findings(plan: Plan, counts: Counts) -> Iterator[Finding]:
     for one, two in _across_parts(plan, counts):
         _, finding = _worst(counts.pairs[one, two].ravel(), counts.reports, np.outer(high[one], high[two]).ravel(), 1)
         yield Finding(f"one pair of codes of '{names[one]}' and '{names[two]}'", *finding)
+
+
+def _findings_together(mechanism: Together, names: Sequence[str], counts: Counts) -> Iterator[Finding]:
+    bounds = [
+        [float(share) * bound for bound in _asked_bounds(channel)]
+        for channel, share in zip(mechanism.asked, mechanism.shares, strict=True)
+    ]
+    for sign, ends in ((-1, [low for low, _ in bounds]), (1, [high for _, high in bounds])):
+        code, finding = _worst(counts.attributes[0], counts.reports, np.concatenate(ends), sign)
+        places, _ = mechanism.told(code)
+        yield Finding(f"one code of '{', '.join(names[place] for place in places)}'", *finding)
 
 
 def _across_parts(plan: Plan, counts: Counts) -> list[tuple[int, int]]:

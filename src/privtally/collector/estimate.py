@@ -32,6 +32,7 @@ from privtally.collector.spread import (
     phase_covariance,
 )
 from privtally.collector.summaries import Found, attribute_estimate, frequencies_of, interval, wilson
+from privtally.collector.together import Answers, answers_of
 from privtally.documents.campaign import History
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Change, Estimate, PhaseUsed, Provenance, RoundEstimate
@@ -51,12 +52,26 @@ MANY_LABELS = 40
 labels of Zipf's law, six times at 256)."""
 
 
+def _unbiased_together(answers: Answers) -> Found:
+    """The frequencies of questions that were asked together, from all tables that hold them."""
+    places = range(len(answers.sizes))
+    covariances = [answers.covariance(place, place) for place in places]
+    return Found(
+        [answers.frequencies(place) for place in places],
+        [covariance.diagonal() for covariance in covariances],
+        lambda place: covariances[place],
+        answers.covariance,
+    )
+
+
 def _paper(history: History, notes: list[str]) -> Found:
     """The paper's estimators, the phases weighted by their numbers of reports.
 
     Where fills depend on the pivot it is Section 3.2's for Corr-RR, and the same for Cond-RR, for which the paper gives
     none. RS+RFD's second phase is clipped to [0, 1] and divided by its sum, as the published numbers have it.
     """
+    if answers_of(history) is not None:
+        raise EstimateError("the paper asks no questions together; use the method likelihood or unbiased")
     found: list[PhaseEstimate] = []
     used: list[Sequence[Part]] = []
     for plan, counts in history:
@@ -83,6 +98,8 @@ def _paper(history: History, notes: list[str]) -> Found:
 
 def unbiased(history: History, notes: list[str]) -> Found:
     """Each phase's exact operator undone, the phases weighted for each attribute by the inverse of their variances."""
+    if (together := answers_of(history)) is not None:
+        return _unbiased_together(together)
     found = [_with_returns(invert(plan, counts), counts, repeats(history)) for plan, counts in history]
     precisions = np.array(
         [
@@ -104,6 +121,9 @@ def _likelihood(history: History, notes: list[str]) -> Found:
     """Expectation maximisation on whole reports, with the intervals of the likelihood alone."""
     for plan, counts in history:
         notes += about_limits(plan, counts)
+    if (together := answers_of(history)) is not None:
+        found = _unbiased_together(together)
+        return _with_intervals(list(map(project_to_simplex, found.frequencies)), found)
     if not all(part.linear for plan, _ in history for part in plan.mechanism.parts):
         notes.append("With several hidden pivots the estimate is the unbiased one, moved to the nearest proper one.")
         found = unbiased(history, notes)
@@ -313,6 +333,8 @@ def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
     All rounds are looked at near what they say together, as if nothing had changed.
     """
     schema = rounds[0][0][0].schema
+    if answers_of(rounds[0]) is not None:
+        return None
     linear = all(part.linear for history in rounds for plan, _ in history for part in plan.mechanism.parts)
     if not linear or sum(schema.sizes) > MOST_LABELS:
         return None

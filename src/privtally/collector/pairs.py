@@ -18,6 +18,7 @@ from privtally.collector.estimate import one_way, refusing_numerical_failure
 from privtally.collector.inverse import project_to_simplex, readable, terms_of, zero_sum_basis
 from privtally.collector.rounds import in_order, in_rounds
 from privtally.collector.summaries import Found
+from privtally.collector.together import JointTable, answers_of
 from privtally.documents.campaign import History, Phase
 from privtally.documents.estimate import MOST_SHOWN, NORMAL_95, Library, csv_of, frame_of
 from privtally.documents.plan import Plan
@@ -36,15 +37,6 @@ MOST_CELLS = 1 << 26
 _TRACE_OF_INDEPENDENCE = 1e-6
 MOST_ROUNDS, CLOSE_ENOUGH = 500, 1e-10
 """Tables are fitted to margins in so many rounds at most, or until no margin is off by as much."""
-
-
-@dataclass(frozen=True)
-class JointTable:
-    """An unbiased two-way table of two attributes, its variances, and how many reports carried both."""
-
-    frequencies: Floats
-    variances: Floats
-    reports: int
 
 
 def carries(plan: Plan, one: int, two: int) -> bool:
@@ -194,6 +186,8 @@ class Carried:
 
 def consistent_table(history: Sequence[Phase], one: int, two: int, alone: Found) -> JointTable | None:
     """The two-way table of two attributes whose margins are their frequencies alone; None if no report carries it."""
+    if (together := answers_of(history)) is not None:
+        return together.table(one, two)
     margins = (alone.frequencies[one], alone.frequencies[two])
     if margins[0].size * margins[1].size > MOST_JOINT_CELLS:
         return _many_cells(history, one, two, alone)
@@ -307,8 +301,8 @@ def _centred(back: Floats) -> Floats:
 Table = tuple[tuple[float, ...], ...]
 
 _WHO_DOES = (
-    "only those that answer both do, as to an spl plan, in Phase I of rs-rfd, corr-rr and cond-rr, and with "
-    "several pivots, and only while pairwise tables fit the schema and no question has very many labels"
+    "only those that answer both do, as to a plan of pairs or spl, in Phase I of rs-rfd, corr-rr and cond-rr, and "
+    "with several pivots, and only while pairwise tables fit the schema and no question has very many labels"
 )
 
 

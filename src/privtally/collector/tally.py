@@ -217,9 +217,9 @@ def _check_codes(plan: Plan, codes: Codes) -> None:
             f"codes must be integers of the shape (reports, {mechanism.width}), got {codes.dtype} {codes.shape}"
         )
     signed = np.issubdtype(codes.dtype, np.signedinteger)
-    for attribute, column, size in zip(plan.schema.attributes, codes.T, mechanism.outputs, strict=True):
+    for name, column, size in zip(plan.columns, codes.T, mechanism.outputs, strict=True):
         if len(column) and (column.max() >= size or (signed and column.min() < 0)):
-            raise CountsError(f"attribute '{attribute.name}' has a code outside 0 to {size - 1}")
+            raise CountsError(f"attribute '{name}' has a code outside 0 to {size - 1}")
 
 
 def _check_answers(parts: Sequence[Part], codes: Codes, found: Mapping[tuple[int, ...], SubReports | None]) -> None:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from privtally.collector.inverse import zero_sum_basis
+from privtally.documents.campaign import History
 from privtally.documents.counts import Counts
 from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
@@ -32,8 +32,9 @@ MOST_CELLS = 1 << 12
 """A table with more cells has upper bounds as variances."""
 
 
-class Table(NamedTuple):
-    """A table of two questions: frequencies, their variances, and how many reports asked both."""
+@dataclass(frozen=True)
+class JointTable:
+    """An unbiased two-way table of two attributes, its variances, and how many reports carried both."""
 
     frequencies: Floats
     variances: Floats
@@ -41,7 +42,7 @@ class Table(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Channel:
+class Undoing:
     """The linear map that undoes the channel of a set, and the margins of what it gives."""
 
     channel: Asked
@@ -94,7 +95,10 @@ class _Channel:
         return np.asarray(np.linalg.inv(spread(self.margins, self.even)))
 
 
-_channel = lru_cache(maxsize=4096)(_Channel)
+@lru_cache(maxsize=4096)
+def undoing(channel: Asked, shape: tuple[int, ...]) -> Undoing:
+    """How a channel on the product of some numbers of labels is undone."""
+    return Undoing(channel, shape)
 
 
 def spread(rows: Floats, law: Floats) -> Floats:
@@ -109,7 +113,7 @@ class _Set:
     """The reports that answer one set of questions."""
 
     places: Places
-    undoing: _Channel
+    undoing: Undoing
     tally: Floats
 
     @property
@@ -129,6 +133,18 @@ class _Set:
         return less
 
 
+@lru_cache(maxsize=4)
+def _answers(mechanism: Together, counts: Counts, names: tuple[str, ...]) -> "Answers":
+    return Answers(mechanism, counts, names)
+
+
+def answers_of(history: History) -> "Answers | None":
+    """What the reports of one round say if it asks questions together; else None."""
+    plan, counts = history[-1]
+    mechanism = plan.mechanism
+    return _answers(mechanism, counts, plan.schema.names) if isinstance(mechanism, Together) else None
+
+
 class Answers:
     """What all reports to a plan that asks questions together say."""
 
@@ -136,7 +152,7 @@ class Answers:
         self.sizes = mechanism.sizes
         tallies = np.split(counts.attributes[0].astype(float), mechanism.starts[1:-1])
         every = (
-            _Set(places, _channel(channel, mechanism.shape(number)), tally)
+            _Set(places, undoing(channel, mechanism.shape(number)), tally)
             for number, (places, channel, tally) in enumerate(
                 zip(mechanism.sets, mechanism.asked, tallies, strict=True)
             )
@@ -185,7 +201,7 @@ class Answers:
     def _basis(self, place: int) -> Floats:
         return zero_sum_basis([self.sizes[place]])
 
-    def table(self, one: int, two: int) -> Table | None:
+    def table(self, one: int, two: int) -> JointTable | None:
         """The table of two questions with their frequencies as margins; None if no report answers both."""
         both = [each for each in self.sets if {one, two} <= set(each.places)]
         if not both:
@@ -200,7 +216,7 @@ class Answers:
         cells = cells + target + (self.frequencies(two) - cells.sum(axis=0)) / shape[0]
         large = prod(shape) > MOST_CELLS
         variances = self._bounds(both, one, two, reports) if large else self._variances(both, one, two, reports)
-        return Table(cells, variances.reshape(shape), int(reports))
+        return JointTable(cells, variances.reshape(shape), int(reports))
 
     def _variances(self, both: Sequence[_Set], one: int, two: int, reports: float) -> Floats:
         """The variance of every cell: each set's reports take part in its table, in its margins, or in both."""
@@ -217,13 +233,13 @@ class Answers:
         through = self._covariance[np.ix_(rows, rows)].copy()
         total = np.zeros(prod(shape))
         for each in both:
-            undoing, law, gain = each.undoing, each.law, self.gain(each)[rows]
-            through -= gain @ spread(undoing.margins, law) @ gain.T / each.reports
-            inside = undoing.rows(undoing.kept([each.places.index(one), each.places.index(two)]))
+            channel, law, gain = each.undoing, each.law, self.gain(each)[rows]
+            through -= gain @ spread(channel.margins, law) @ gain.T / each.reports
+            inside = channel.rows(channel.kept([each.places.index(one), each.places.index(two)]))
             table = inside.reshape(*shape, -1)
             rests = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True)
             rests = (rests + table.mean(axis=(0, 1))).reshape(prod(shape), -1)
-            added = each.reports / reports * rests + spread_out @ gain @ undoing.margins
+            added = each.reports / reports * rests + spread_out @ gain @ channel.margins
             total += (added**2 @ law - (added @ law) ** 2) / each.reports
         found: Floats = total + np.einsum("ci,ij,cj->c", spread_out, through, spread_out, optimize=True)
         return np.maximum(found, 0)

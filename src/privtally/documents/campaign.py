@@ -101,6 +101,9 @@ class AskingOptions(TypedDict, total=False):
     groups: GroupNames | None
     pivots: int
     decoys: int | None
+    together: int | None
+    single: float | None
+    pairs_of: GroupNames | None
     rule: Rule | None
     later_groups: GroupNames | Literal["auto"] | None
     phase1_share: float | None
@@ -116,6 +119,12 @@ class Asking(msgspec.Struct, frozen=True):
     pivots: int = 1
     decoys: int | None = None
     """How many attributes a report shows beside its pivots; as many as is usual if not given."""
+    together: int | None = None
+    """How many questions the mechanism pairs asks together; two if not given."""
+    single: float | None = None
+    """The share of people whom the mechanism pairs asks a single question instead."""
+    pairs_of: tuple[tuple[str, ...], ...] | None = None
+    """The questions that the mechanism pairs asks together by their names; all if not given."""
     learning: Learning = USUAL_LEARNING
 
     def __post_init__(self) -> None:
@@ -129,6 +138,9 @@ class Asking(msgspec.Struct, frozen=True):
         groups: GroupNames | None = None,
         pivots: int = 1,
         decoys: int | None = None,
+        together: int | None = None,
+        single: float | None = None,
+        pairs_of: GroupNames | None = None,
         rule: Rule | None = None,
         later_groups: GroupNames | Literal["auto"] | None = None,
         phase1_share: float | None = None,
@@ -142,13 +154,27 @@ class Asking(msgspec.Struct, frozen=True):
         later = later_groups if later_groups is None or later_groups == "auto" else tuple(map(tuple, later_groups))
         learning = Learning(rule=rule, groups=later, pivots=pivots if learns else 1, phase1_share=phase1_share)
         return cls(
-            named, None if groups is None else tuple(map(tuple, groups)), 1 if learns else pivots, decoys, learning
+            named,
+            None if groups is None else tuple(map(tuple, groups)),
+            1 if learns else pivots,
+            decoys,
+            together,
+            single,
+            None if pairs_of is None else tuple(map(tuple, pairs_of)),
+            learning,
         )
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `design`."""
-        return {"mechanism": self.mechanism, "groups": self.groups, "pivots": self.pivots, "decoys": self.decoys}
+        jointly = {"together": self.together, "single": self.single, "pairs_of": self.pairs_of}
+        return {
+            "mechanism": self.mechanism,
+            "groups": self.groups,
+            "pivots": self.pivots,
+            "decoys": self.decoys,
+            **{name: value for name, value in jointly.items() if value is not None},
+        }
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -223,7 +249,7 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
             raise error(f"two plans are of phase {one.phase}; give each phase once (counts of one plan add)")
         if one.campaign_id != two.campaign_id:
             raise error(f"phases {one.phase} and {two.phase} belong to different campaigns; give the plans of one")
-        for name in ("schema", "epsilon", "name", "answers", "decoys"):
+        for name in ("schema", "epsilon", "name", "answers", "decoys", "together"):
             if getattr(one, name) != getattr(two, name):
                 written = "mechanism" if name == "name" else name
                 place = f"phase {two.phase} differs from phase {one.phase} in '{written}'"

@@ -18,6 +18,7 @@ from privtally.exact.randomness import Source, SystemSource
 from privtally.exact.rational import rounded_up
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.named import NAMED, Groups, PartPlan, build
+from privtally.mechanisms.together import TogetherPlan, together
 from privtally.names import MECHANISMS, MechanismName, Rule, plain_name
 from privtally.schema import Schema
 
@@ -125,7 +126,10 @@ class Plan(
     phase: int
     answers: int
     """How many phases of the campaign one person may answer."""
-    parts: tuple[PartPlan, ...]
+    parts: tuple[PartPlan, ...] = ()
+    """The parts of the mechanism, if questions are not asked together."""
+    together: TogetherPlan | None = None
+    """Which questions are asked together, if they are."""
     groups: Groups | None = None
     """The groups of attributes, by their places, if there are several; absent if all are in one group. A first phase
     that others learn from states those of the next phase, which may choose others.
@@ -156,6 +160,8 @@ class Plan(
         else:
             canonical.check_digest(self.campaign, "a plan's campaign", PlanError)
             self._check_round()
+        if (self.name == "pairs") != (self.together is not None) or (self.parts and self.together):
+            raise PlanError("a plan has 'parts' or, with the mechanism pairs, questions that are asked 'together'")
         if self.groups is not None:
             self._check_groups(self.groups)
         _ = self.mechanism  # refuses parts that do not fit the schema
@@ -204,8 +210,15 @@ class Plan(
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """The mechanism that the parts describe, its weights computed here from epsilon and the sizes."""
+        """The mechanism that the plan describes, its weights computed here from epsilon and the sizes."""
+        if self.together is not None:
+            return self.together.build(self.schema.sizes, Fraction(self.epsilon))
         return build(self.parts, self.schema.sizes, Fraction(self.epsilon))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each code of a report is about: a question, or all that are asked together."""
+        return self.schema.names if self.together is None else ("questions asked together",)
 
     def dump(self) -> bytes:
         """The plan as a document: its content and its digest."""
@@ -263,6 +276,9 @@ def design(
     groups: Sequence[Sequence[str]] | None = None,
     pivots: int = 1,
     decoys: int | None = None,
+    together: int | None = None,
+    single: float | None = None,
+    pairs_of: Sequence[Sequence[str]] | None = None,
     source: Source | None = None,
 ) -> Plan:
     """The first plan of a new campaign, which one person may answer `answers` times.
@@ -270,8 +286,9 @@ def design(
     Where `groups` of attributes are given by name, each has an equal share of epsilon and a pivot of its own; with
     smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. Beside them a report
     shows so many `decoys`, made-up answers to other questions of the group: none with smp and all others with every
-    other mechanism, unless given. The random bits that tell it from every other campaign come from `source`, the
-    operating system's if not given.
+    other mechanism, unless given. With pairs a report answers `together` questions at once, 2 unless given, of all sets
+    of questions or of those that `pairs_of` names; a share of the people, `single`, is asked one question instead. The
+    random bits that tell it from every other campaign come from `source`, the operating system's if not given.
     """
     mechanism = mechanism_named(mechanism)
     if type(answers) is not int:
@@ -281,24 +298,56 @@ def design(
     check_pivots(pivots)
     if decoys is not None:
         mechanism = _showing(mechanism, decoys)
+    jointly = None
+    if mechanism == "pairs":
+        if groups is not None or pivots > 1 or decoys is not None:
+            raise PlanError("pairs has no groups, pivots or decoys: a report answers a set of questions and says which")
+        jointly = _jointly(schema, epsilon, together, single, pairs_of)
+    elif (together, single, pairs_of) != (None, None, None):
+        raise PlanError(f"together, single and pairs_of have no effect with {mechanism}; use pairs, or leave them out")
     places = None if groups is None else group_places(schema, groups)
+    parts = () if jointly else NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots, decoys)
     return Plan(
         schema=schema,
         epsilon=epsilon,
         name=mechanism,
         phase=1,
         answers=answers,
-        parts=NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots, decoys),
+        parts=parts,
+        together=jointly,
         groups=None if places is None else several(places),
         decoys=decoys if NAMED[mechanism].learns else None,
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
 
 
+def _jointly(
+    schema: Schema,
+    epsilon: float,
+    size: int | None,
+    single: float | None,
+    named: Sequence[Sequence[str]] | None,
+) -> TogetherPlan:
+    """Which questions are asked together, from what people say."""
+    sets = None
+    if named is not None:
+        if unknown := [name for names in named for name in names if name not in schema.names]:
+            raise PlanError(f"there is no question '{unknown[0]}' to ask together; the names are those of the schema")
+        if twice := [names for names in named if len(set(names)) < len(names)]:
+            raise PlanError(f"question '{twice[0][0]}' is named twice in a set of questions that are asked together")
+        sets = tuple(dict.fromkeys(tuple(sorted(map(schema.names.index, names))) for names in named))
+        size = size or max(map(len, sets), default=2)
+        if wrong := [names for names in named if len(names) != size]:
+            raise PlanError(f"{size} questions are asked together, not {len(wrong[0])} as in '{','.join(wrong[0])}'")
+    return together(schema.sizes, Fraction(epsilon), size or 2, sets, single or 0.0)
+
+
 def _showing(mechanism: MechanismName, decoys: int) -> MechanismName:
     """The name of a mechanism that shows so many decoys: smp and rs-fd differ in nothing else."""
     if isinstance(decoys, bool) or not isinstance(decoys, int) or decoys < 0:
         raise PlanError(f"the number of decoys must be a whole number from 0, got {decoys}")
+    if mechanism == "pairs":
+        raise PlanError("pairs shows no decoys: a report says which questions it answers; leave them out")
     if mechanism == "spl":
         raise PlanError("spl has no decoys: every report answers every question; use smp or rs-fd")
     return mechanism if NAMED[mechanism].learns else "rs-fd" if decoys else "smp"

@@ -118,11 +118,9 @@ def check_report(plan: Plan, report: Report) -> list[int]:
         )
     allowed = allowed_reports(plan)
     if len(report.codes) != len(allowed.labels):
-        raise ReportError(f"the report has {len(report.codes)} codes, the plan {len(allowed.labels)} attributes")
+        raise ReportError(f"the report has {len(report.codes)} codes, the plan {len(allowed.labels)}")
     codes = []
-    for name, code, labels, nullable in zip(
-        plan.schema.names, report.codes, allowed.labels, allowed.nullable, strict=True
-    ):
+    for name, code, labels, nullable in zip(plan.columns, report.codes, allowed.labels, allowed.nullable, strict=True):
         if code is None and not nullable:
             raise ReportError(f"attribute '{name}' is null, but the plan answers it in every report")
         if code is not None and not 0 <= code < labels:

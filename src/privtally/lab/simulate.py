@@ -23,6 +23,7 @@ from privtally.exact.types import Codes, Floats
 from privtally.mechanisms.channels import Channel
 from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Mechanism, Part
+from privtally.mechanisms.together import Together
 from privtally.schema import Records, Schema
 
 # A mechanism of one's own: our parts combined anew, or anything that makes reports and estimates from them.
@@ -114,9 +115,26 @@ def simulate(mechanism: Mechanism, people: SubReports, generator: Generator) -> 
 
     One part after the other takes the place of its attributes' raw codes.
     """
+    if isinstance(mechanism, Together):
+        return _simulate_together(mechanism, people, generator)
     for part in mechanism.parts:
         people = _simulate_part(mechanism, part, people, generator)
     return people
+
+
+def _simulate_together(mechanism: Together, people: SubReports, generator: Generator) -> SubReports:
+    by_set = generator.multinomial(people.times, [float(share) for share in mechanism.shares]).T
+    tally = np.zeros(mechanism.outputs[0], dtype=np.int64)
+    for number, (channel, places, times) in enumerate(zip(mechanism.asked, mechanism.sets, by_set, strict=True)):
+        labels = np.ravel_multi_index(tuple(people.codes[:, list(places)].T), mechanism.shape(number))
+        asked = np.bincount(labels, times, channel.inputs).astype(np.int64)
+        given = np.flatnonzero(asked)
+        for label in given.tolist():
+            start = mechanism.starts[number]
+            law = channel.push(np.eye(1, channel.inputs, label)[0])
+            tally[start : start + channel.outputs] += generator.multinomial(asked[label], law / law.sum())
+    (codes,) = np.nonzero(tally)
+    return SubReports(codes[:, None], tally[codes])
 
 
 def _simulate_part(mechanism: Mechanism, part: Part, people: SubReports, generator: Generator) -> SubReports:

@@ -216,6 +216,7 @@ NAMED: dict[MechanismName, Named] = {
     "rs-rfd": Named("RS+RFD: {asked}, the others drawn from priors", asks_all=True, learned=RowFill),
     "corr-rr": Named("Corr-RR: {asked}, the others copy it or differ from it", asks_all=True, learned=CopyFill),
     "cond-rr": Named("Cond-RR: {asked}, the others drawn from conditional tables", asks_all=True, learned=TableFill),
+    "pairs": Named("Pairs: {asked}, the report says which", decoys=0),
 }
 
 

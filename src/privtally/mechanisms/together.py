@@ -69,7 +69,10 @@ def together(
     stated = None if sets is None else tuple(map(tuple, sets))
     single = nearest_probability(single)
     numbers = _numbers_of_labels(sizes, _sets(sizes, size, stated, single))
-    return TogetherPlan(tuple(best_channel(budget, number) for number in numbers), size, stated, single)
+    channels = tuple(best_channel(budget, number) for number in numbers)
+    if not single:  # what is usual is not stated
+        return TogetherPlan(channels, size, stated)
+    return TogetherPlan(channels, size, stated, single)
 
 
 def _sets(sizes: Sequence[int], size: int, stated: tuple[Places, ...] | None, single: float) -> tuple[Places, ...]:
@@ -156,10 +159,9 @@ class Together(Mechanism):
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
         """How likely each set is."""
-        single = Fraction(self.single)
+        alone, single = len(self.sets) - self.joint, Fraction(self.single)
         joint = [(1 - single) / self.joint] * self.joint
-        alone = len(self.sets) - self.joint
-        return (*joint, *([single / alone] * alone))
+        return (*joint, *([single / alone] * alone if alone else []))
 
     @property
     def ratio(self) -> Fraction:
@@ -220,5 +222,3 @@ class Together(Mechanism):
         shape = self.shape(number)
         labels = self.asked[number].holders(code - int(self.starts[number]))
         return self.sets[number], [tuple(int(own) for own in np.unravel_index(label, shape)) for label in labels]
-
-

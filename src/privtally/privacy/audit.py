@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from privtally.collector.inverse import Inverse, inverse_of
+from privtally.collector.together import spread, undoing
 from privtally.documents.plan import Plan
 from privtally.errors import PlanError, naming_arguments
 from privtally.exact.types import Floats
 from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Mechanism, Part, independent
+from privtally.mechanisms.together import Together
 from privtally.privacy.loss import certify
 
 # What an observer of a report can guess, and what the observer could guess anyway. Marginals are those that the
@@ -74,6 +76,8 @@ def uniform(sizes: Sequence[int]) -> list[Floats]:
 
 def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     """What an observer who knows the marginals learns from one report."""
+    if isinstance(mechanism, Together):
+        return _leakage_together(mechanism, marginals)
     known = [[marginals[attribute] for attribute in part.attributes] for part in mechanism.parts]
     choosing = [number for number, part in enumerate(mechanism.parts) if len(part.branches) > 1]
     guesses = [pivot_guess(mechanism.parts[number], known[number]) for number in choosing]
@@ -90,6 +94,32 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     in_order = tuple(values[number][place] for number, place in mechanism.places)
     total = math.fsum(bits)
     return Leakage(named, exact, blind, in_order, None if math.isnan(total) else total)
+
+
+def _leakage_together(mechanism: Together, marginals: Marginals) -> Leakage:
+    """A report says which set it answers: guesses and bits are those of the sets' channels, by their shares."""
+    shares = [float(share) for share in mechanism.shares]
+    blind = max(shares) if len(shares) > 1 else None
+    named = None if blind is None else 1.0
+    if any(channel.inputs * channel.outputs > MAX_BITS_CELLS for channel in mechanism.asked):
+        return Leakage(named, pivot_guess_exact=True, blind_pivot_guess=blind, values=None, bits=None)
+    before = [float(marginal.max()) for marginal in marginals]
+    after, bits = [0.0] * len(marginals), 0.0
+    for number, (share, channel, places) in enumerate(zip(shares, mechanism.asked, mechanism.sets, strict=True)):
+        joint = independent([marginals[place] for place in places])(tuple(range(len(places)))).ravel()
+        both = joint[:, None] * channel.push(np.eye(channel.inputs))  # (label, code)
+        noise = _entropy(channel.push(np.eye(1, channel.inputs)[0]))
+        bits += share * (_entropy(both.sum(axis=0)) - noise)
+        cells = both.reshape(*mechanism.shape(number), -1)
+        for place in range(len(marginals)):
+            if place in places:
+                others = tuple(axis for axis, asked in enumerate(places) if asked != place)
+                after[place] += share * float(cells.sum(axis=others).max(axis=0).sum())
+            else:
+                after[place] += share * before[place]
+    return Leakage(
+        named, pivot_guess_exact=True, blind_pivot_guess=blind, values=tuple(map(Guess, before, after)), bits=bits
+    )
 
 
 def pivot_guess(part: Part, marginals: Marginals) -> PivotGuess:
@@ -304,8 +334,47 @@ def poison(mechanism: Mechanism, frequencies: Sequence[Floats], share: float) ->
     """What a share of colluders can do to each attribute; None where its one-way counts do not determine it, or
     it has too many labels.
     """
+    if isinstance(mechanism, Together):
+        return _poison_together(mechanism, frequencies, share)
     found = [_poison_part(part, [frequencies[own] for own in part.attributes], share) for part in mechanism.parts]
     return [found[number][place] for number, place in mechanism.places]
+
+
+def _poison_together(mechanism: Together, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
+    """What colluders do who answer the set that moves an attribute most, or the set that the plan gives them.
+
+    A report counts by the precision that its set has for the attribute at uniform answers, as in the estimate.
+    """
+    return [_poison_asked_together(mechanism, place, own, share) for place, own in enumerate(frequencies)]
+
+
+def _poison_asked_together(mechanism: Together, place: int, frequencies: Floats, share: float) -> Poisoning | None:
+    sets = [
+        (
+            undoing(mechanism.asked[number], mechanism.shape(number)),
+            places.index(place),
+            float(mechanism.shares[number]),
+        )
+        for number, places in enumerate(mechanism.sets)
+        if place in places
+    ]
+    if any(channel.channel.inputs * channel.channel.outputs > MOST_CELLS for channel, _, _ in sets):
+        return None
+    moved = [channel.rows(channel.kept([axis])) for channel, axis, _ in sets]
+    precision = [1 / spread(rows, own[0].even).trace() for rows, own in zip(moved, sets, strict=True)]
+    whole = sum(weight * float(own[2]) for weight, own in zip(precision, sets, strict=True))
+    found = []
+    for rows, (channel, _, _), weight in zip(moved, sets, precision, strict=True):
+        code, most = _strongest([rows], 1 / len(frequencies) - rows @ channel.even, frequencies)
+        shift = most - float(frequencies[code])
+        made_up = _made_up([rows[code] * np.sign(shift)], [channel.even])
+        found.append((share * weight / (share * weight + (1 - share) * whole) * shift, shift, code, made_up))
+    strongest = max(found, key=lambda effect: abs(effect[0]))
+    quiet = (
+        sum(weight * float(own[2]) * effect[1] for weight, own, effect in zip(precision, sets, found, strict=True))
+        / whole
+    )
+    return Poisoning(strongest[2], strongest[0], share * quiet, 0.0, strongest[3])
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:

@@ -24,6 +24,7 @@ from privtally.exact.rational import log_floor
 from privtally.mechanisms.channels import Asked, largest_and_smallest
 from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Mechanism, Part
+from privtally.mechanisms.together import Together
 
 MAX_STATES = 1_000_000
 """Parts are enumerated while the sub-reports to try, times the ways in which two records can agree with one (five for
@@ -51,6 +52,8 @@ class Loss:
 
 def losses(mechanism: Mechanism) -> list[Loss]:
     """The largest ratio between records that differ in 1, 2, … d attributes."""
+    if isinstance(mechanism, Together):
+        return _losses_together(mechanism)
     if any(states(part) > MAX_STATES for part in mechanism.parts):
         # Post-processing of the asked channels, averaged over choices that are made without looking at the record.
         return [Loss(differing, mechanism.ratio) for differing in range(1, mechanism.width + 1)]
@@ -70,6 +73,27 @@ def losses(mechanism: Mechanism) -> list[Loss]:
             chosen = (max(choices, key=itemgetter(0)) for choices in more)
             best = [(ratio, shares | {number: loss}) for ratio, shares, loss in chosen]
     return [_whole(mechanism, differing, *best[differing]) for differing in range(1, mechanism.width + 1)]
+
+
+def _losses_together(mechanism: Together) -> list[Loss]:
+    """A report names its set, so that a ratio is one of the set's channel, whose labels differ in any two records that
+    differ in the set.
+    """
+    number = max(range(len(mechanism.sets)), key=lambda number: mechanism.asked[number].ratio)
+    channel, places = mechanism.asked[number], mechanism.sets[number]
+    record = (0,) * len(mechanism.sizes)
+    found = []
+    for differing in range(1, len(record) + 1):
+        changed = sorted(range(len(record)), key=lambda place: place not in places)[:differing]
+        other = tuple(int(place in changed) for place in range(len(record)))
+        labels = mechanism.label(number, record), mechanism.label(number, other)
+        code = next(
+            code
+            for code in range(channel.outputs)
+            if labels[0] in (holders := channel.holders(code)) and labels[1] not in holders
+        )
+        found.append(Loss(differing, channel.ratio, record, other, (int(mechanism.starts[number]) + code,)))
+    return found
 
 
 def worst(found: Sequence[Loss]) -> Loss:

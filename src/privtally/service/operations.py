@@ -72,6 +72,10 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     groups: tuple[tuple[str, ...], ...] | None = None
     pivots: int = 1
     decoys: int | None = None
+    together: int | None = None
+    single: float | None = None
+    pairs_of: tuple[tuple[str, ...], ...] | None = None
+    """What the mechanism pairs asks together, and the share of people whom it asks one question instead."""
     hide_among: HideAmong = HIDE_AMONG
     """Among how many questions mechanism auto hides the one that is used."""
     options: Options = msgspec.field(default_factory=Options)
@@ -95,17 +99,27 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_people(people)
         usual, options = Options(), self.options
         changed = any(getattr(options, name) != getattr(usual, name) for name in Learning.__struct_fields__)
-        if (self.groups, self.pivots, self.decoys) != (None, 1, None) or changed:
+        jointly = (self.together, self.single, self.pairs_of)
+        if (self.groups, self.pivots, self.decoys, *jointly) != (None, 1, None, None, None, None) or changed:
             raise RequestError(
-                "mechanism auto chooses 'groups', 'pivots', 'decoys' and how to learn, in the options too; "
-                "leave them out"
+                "mechanism auto chooses 'groups', 'pivots', 'decoys', what is asked 'together' and how to learn, in "
+                "the options too; leave them out"
             )
 
     @property
     def asking(self) -> Asking:
         """How the campaign asks, where its mechanism is named."""
         assert self.mechanism != "auto"
-        return Asking(self.mechanism, self.groups, self.pivots, self.decoys, self.options)
+        return Asking(
+            self.mechanism,
+            self.groups,
+            self.pivots,
+            self.decoys,
+            self.together,
+            self.single,
+            self.pairs_of,
+            self.options,
+        )
 
 
 async def create(store: Store, new: NewCampaign, advise: Advise | None = None) -> StoredCampaign:
