@@ -106,8 +106,14 @@ class PlanModel:
     def __init__(self, plan: dict[str, Any]) -> None:
         sizes = [len(attribute["labels"]) for attribute in plan["schema"]["attributes"]]
         require(len(sizes) >= 1 and min(sizes) >= 2, "the schema has no attribute, or one without two labels")
-        parts = plan["parts"]
         self.width = len(sizes)
+        require(("together" in plan) == (plan["mechanism"] == "pairs"), "only pairs asks questions together")
+        require(("together" in plan) != bool(plan.get("parts")), "a plan has either parts or questions asked together")
+        self.together = _Together(plan["together"], sizes, Fraction(plan["epsilon"])) if "together" in plan else None
+        parts = plan.get("parts", [])
+        if self.together is not None:
+            self.parts: list[_Mixture] = []
+            return
         owners = [own for part in parts for own in part["attributes"]]
         require(sorted(owners) == list(range(self.width)), "every attribute must belong to exactly one part")
         budget = Fraction(plan["epsilon"]) / len(parts)
@@ -115,15 +121,21 @@ class PlanModel:
 
     def bound(self) -> Fraction:
         """What follows from the structure alone: the product of what each part gives away at most."""
+        if self.together is not None:
+            return self.together.bound()
         return prod((part.bound() for part in self.parts), start=Fraction(1))
 
     def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
         """The probability of a report given a record."""
+        if self.together is not None:
+            return self.together.likelihood(record, report)
         codes = [[(record[own], report[own]) for own in part.attributes] for part in self.parts]
         return prod((part.likelihood(own) for part, own in zip(self.parts, codes, strict=True)), start=Fraction(1))
 
     def worst_ratios(self) -> list[Fraction] | None:
         """The largest ratio for 0, 1, … d differing attributes, or None if there is too much to try."""
+        if self.together is not None:
+            return [Fraction(1)] + [self.together.bound()] * self.width
         if any(part.states() > MOST_STATES for part in self.parts):
             return None
         alone = sorted((part.bound() for part in self.parts if part.size == 1), reverse=True)
@@ -136,6 +148,55 @@ class PlanModel:
                     for total in range(len(best) + len(more) - 1)
                 ]
         return best
+
+
+class _Together:
+    """Sets of attributes of which a report answers one: the number of its code, codes of all sets end to end.
+
+    Two records that differ in an attribute of a set have different labels in it, and some code belongs to one label and
+    not to the other. So the largest ratio is that of the channel which gives away most, however many attributes differ.
+    """
+
+    def __init__(self, stated: dict[str, Any], sizes: list[int], budget: Fraction) -> None:
+        require(set(stated) <= {"channels", "size", "sets", "single"}, "what is asked together is unknown")
+        size, single = stated.get("size", 2), Fraction(stated.get("single", 0))
+        require(size in (2, 3) and size <= len(sizes), "an impossible number of questions is asked together")
+        require(0 <= single < 1 and (single * UNIT).denominator == 1, "the share of single questions is no multiple")
+        self.sizes = sizes
+        joint = [tuple(own) for own in stated["sets"]] if "sets" in stated else [*combinations(range(len(sizes)), size)]
+        ordered = all(len(own) == size and list(own) == sorted(set(own)) for own in joint)
+        require(ordered and 0 < len(joint) == len(set(joint)), "a set is not one, or stands twice")
+        self.sets = joint + ([(own,) for own in range(len(sizes))] if single else [])
+        require({own for places in self.sets for own in places} == {*range(len(sizes))}, "a question is never asked")
+        labels = [prod(sizes[own] for own in places) for places in self.sets]
+        require(max(labels) <= 65_536, "a set has too many labels")
+        numbers = sorted(set(labels))
+        require(len(numbers) == len(stated["channels"]), "each number of labels needs a channel")
+        responses = {
+            number: Response(channel, number, budget)
+            for number, channel in zip(numbers, stated["channels"], strict=True)
+        }
+        self.channels = [responses[number] for number in labels]
+        many = len(self.sets) - len(joint)
+        self.shares = [(1 - single) / len(joint)] * len(joint) + [single / max(many, 1)] * many
+
+    def bound(self) -> Fraction:
+        """The largest ratio of a set's channel."""
+        return max(Fraction(channel.same, channel.other) for channel in self.channels)
+
+    def likelihood(self, record: Sequence[int], report: Sequence[int]) -> Fraction:
+        """The probability of a report given a record."""
+        require(len(record) == len(self.sizes) and len(report) == 1 and report[0] >= 0, "a code is out of range")
+        require(all(0 <= code < size for code, size in zip(record, self.sizes, strict=True)), "a code is out of range")
+        code = report[0]
+        for places, channel, share in zip(self.sets, self.channels, self.shares, strict=True):
+            if code < channel.outputs:
+                label = 0
+                for own in places:
+                    label = label * self.sizes[own] + record[own]
+                return share * Fraction(channel.same if channel.holds(label, code) else channel.other, channel.total)
+            code -= channel.outputs
+        raise IndexError
 
 
 class _Mixture:
