@@ -14,7 +14,7 @@ RUNNER = Path(__file__).with_name("vectors.mjs")
 FAULTS = {
     "one weight more": ("(a * other) / b,", "(a * other) / b + 1n,"),
     "one weight less": ("(WORD * b) /", "(WORD * b) / 2n /"),
-    "the budget is not shared by pivots": ("plan.parts.length * part.pivots", "plan.parts.length"),
+    "the budget is not shared by pivots": ("parts.length * part.pivots", "parts.length"),
     "a word at the bound is taken": ("while (word >= total", "while (word > total"),
     "bytes are read from the other end": ("reduceRight", "reduce"),
     "a code is one step off": ("size - 1) + 1) %", "size - 1)) %"),
@@ -25,6 +25,13 @@ FAULTS = {
     "a copy is as rare as a difference": ("other: unit - copies", "other: copies"),
     "an edge belongs to the bin below": ("edge <= value", "edge < value"),
     "accents are compared as typed": ('answer.normalize("NFC")', "answer"),
+    "single questions are as rare as sets": ("32n < single", "32n >= single"),
+    "a set's first question counts fastest": ("label * sizes[own] + codes[own]", "label + sizes[own] * codes[own]"),
+    "codes of a set start one too late": ("start: end - channel.outputs", "start: end - channel.outputs + 1"),
+    "numbers of labels are in the order of the sets": (
+        ".map(labels))].sort((one, two) => one - two)",
+        ".map(labels))]",
+    ),
     "keys are not sorted": ("Object.keys(value).sort()", "Object.keys(value).reverse()"),
 }
 

@@ -15,7 +15,8 @@ async function differences(client, { plan: document, digest, campaign, weights, 
 	const found = [];
 	const plan = await client.loadPlan(document);
 	if (plan.digest !== digest || plan.campaignId !== campaign) found.push("digest");
-	const computed = plan.sampler.map((part) => part.asked.map((own) => [`${own.same}`, `${own.other}`]));
+	const jointly = plan.jointly ? [{ asked: plan.jointly.asked.map((own) => own.channel) }] : [];
+	const computed = [...plan.sampler, ...jointly].map((part) => part.asked.map((own) => [`${own.same}`, `${own.other}`]));
 	if (JSON.stringify(computed) !== JSON.stringify(weights)) found.push("weights");
 	for (const { answers, bytes, report } of cases) {
 		const source = script(new Uint8Array(Buffer.from(bytes, "hex")));

@@ -18,7 +18,9 @@ import numpy as np
 from privtally.documents.plan import Plan, design
 from privtally.exact.randomness import WORD, Words
 from privtally.exact.rational import PROBABILITY_UNIT
+from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.named import asking
+from privtally.mechanisms.together import Together
 from privtally.names import MechanismName
 from privtally.participant.respond import encode, respond
 from privtally.schema import Attribute, Schema
@@ -69,7 +71,10 @@ class Script:
 def vectors() -> list[dict[str, Any]]:
     """Every plan with its cases; the same in every run."""
     made_up = np.random.default_rng(17)
-    return [_vector(plan, made_up) for plan in chain(_named(), _extended(), _designed(), _surveys(), _budgets())]
+    return [
+        _vector(plan, made_up)
+        for plan in chain(_named(), _extended(), _designed(), _together(), _surveys(), _budgets())
+    ]
 
 
 def _named() -> Iterator[Plan]:
@@ -102,6 +107,16 @@ def _designed() -> Iterator[Plan]:
         yield _first(schema, 6.0, "smp", pivots=pivots, groups=(("x", "u", "z"), ("w", "v", "y")))
 
 
+def _together() -> Iterator[Plan]:
+    """Questions asked together, of all sets or of some, and single ones too."""
+    schema = Schema.of({f"q{size}": [f"a{code}" for code in range(size)] for size in (3, 2, 30, 4)})
+    for epsilon in EPSILONS:
+        yield _first(schema, epsilon, "pairs")
+        yield _first(schema, epsilon, "pairs", single=0.3)
+        yield _first(schema, epsilon, "pairs", together=3)
+        yield _first(schema, epsilon, "pairs", pairs_of=(("q4", "q3"), ("q2", "q30")), single=0.75)
+
+
 def _surveys() -> Iterator[Plan]:
     """Numbers, skipped answers, and texts that need care."""
     mechanisms: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd")
@@ -126,9 +141,15 @@ def _vector(plan: Plan, made_up: np.random.Generator) -> dict[str, Any]:
         "plan": plan.dump().decode(),
         "digest": plan.digest,
         "campaign": plan.campaign_id,
-        "weights": [[[str(own.same), str(own.other)] for own in part.asked] for part in plan.mechanism.parts],
+        "weights": [[[str(own.same), str(own.other)] for own in asked] for asked in _asked(plan)],
         "cases": [_case(plan, made_up) for _ in range(PEOPLE)],
     }
+
+
+def _asked(plan: Plan) -> list[Sequence[Asked]]:
+    """The channels of every part, or of the sets of questions that are asked together."""
+    mechanism = plan.mechanism
+    return [mechanism.asked] if isinstance(mechanism, Together) else [part.asked for part in mechanism.parts]
 
 
 def _case(plan: Plan, made_up: np.random.Generator) -> dict[str, Any]:
@@ -157,7 +178,9 @@ def _words(plan: Plan, made_up: np.random.Generator) -> list[int]:
 
 def _edges(plan: Plan, made_up: np.random.Generator) -> Sequence[int]:
     edges = [0, WORD - 1, WORD - 2, WORD // 2, WORD // 2 - 1, WORD - PROBABILITY_UNIT]
-    for channel in (own for part in plan.mechanism.parts for own in part.asked):
+    if plan.together is not None and plan.together.single:
+        edges += [int(plan.together.single * PROBABILITY_UNIT) * PROBABILITY_UNIT + least for least in (0, -1)]
+    for channel in chain.from_iterable(_asked(plan)):
         fit = (WORD - 1) // channel.total
         step = int(made_up.integers(1, channel.outputs))
         inside = channel.same * channel.inside * fit

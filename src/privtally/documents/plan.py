@@ -160,6 +160,8 @@ class Plan(
         else:
             canonical.check_digest(self.campaign, "a plan's campaign", PlanError)
             self._check_round()
+        if not self.parts and self.together is None:
+            raise PlanError("the plan is refused: it states no `parts`")
         if (self.name == "pairs") != (self.together is not None) or (self.parts and self.together):
             raise PlanError("a plan has 'parts' or, with the mechanism pairs, questions that are asked 'together'")
         if self.groups is not None:
