@@ -52,14 +52,17 @@ MANY_LABELS = 40
 labels of Zipf's law, six times at 256)."""
 
 
-def _unbiased_together(answers: Answers) -> Found:
+def _asked_together(answers: Answers) -> Found:
     """The frequencies of questions that were asked together, from all tables that hold them."""
     places = range(len(answers.sizes))
     covariances = [answers.covariance(place, place) for place in places]
+    variances = [covariance.diagonal() for covariance in covariances]
+    for place in answers.unasked:
+        variances[place] = np.full(answers.sizes[place], np.inf)
     return Found(
         [answers.frequencies(place) for place in places],
-        [covariance.diagonal() for covariance in covariances],
-        lambda place: covariances[place],
+        variances,
+        lambda place: None if place in answers.unasked else covariances[place],
         answers.covariance,
     )
 
@@ -99,7 +102,10 @@ def _paper(history: History, notes: list[str]) -> Found:
 def unbiased(history: History, notes: list[str]) -> Found:
     """Each phase's exact operator undone, the phases weighted for each attribute by the inverse of their variances."""
     if (together := answers_of(history)) is not None:
-        return _unbiased_together(together)
+        if together.unasked:
+            name = history[-1][0].schema.names[together.unasked[0]]
+            raise EstimateError(f"nobody was asked question '{name}'; collect more, or use the method likelihood")
+        return _asked_together(together)
     found = [_with_returns(invert(plan, counts), counts, repeats(history)) for plan, counts in history]
     precisions = np.array(
         [
@@ -122,8 +128,9 @@ def _likelihood(history: History, notes: list[str]) -> Found:
     for plan, counts in history:
         notes += about_limits(plan, counts)
     if (together := answers_of(history)) is not None:
-        found = _unbiased_together(together)
-        return _with_intervals(list(map(project_to_simplex, found.frequencies)), found)
+        found = _asked_together(together)
+        frequencies = list(map(project_to_simplex, found.frequencies))
+        return _with_intervals(frequencies, found, notes=notes, names=history[-1][0].schema.names)
     if not all(part.linear for plan, _ in history for part in plan.mechanism.parts):
         notes.append("With several hidden pivots the estimate is the unbiased one, moved to the nearest proper one.")
         found = unbiased(history, notes)

@@ -22,7 +22,6 @@ import numpy as np
 from privtally.collector.inverse import zero_sum_basis
 from privtally.documents.campaign import History
 from privtally.documents.counts import Counts
-from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.fills import Places
@@ -134,21 +133,21 @@ class _Set:
 
 
 @lru_cache(maxsize=4)
-def _answers(mechanism: Together, counts: Counts, names: tuple[str, ...]) -> "Answers":
-    return Answers(mechanism, counts, names)
+def _answers(mechanism: Together, counts: Counts) -> "Answers":
+    return Answers(mechanism, counts)
 
 
 def answers_of(history: History) -> "Answers | None":
     """What the reports of one round say if it asks questions together; else None."""
     plan, counts = history[-1]
     mechanism = plan.mechanism
-    return _answers(mechanism, counts, plan.schema.names) if isinstance(mechanism, Together) else None
+    return _answers(mechanism, counts) if isinstance(mechanism, Together) else None
 
 
 class Answers:
     """What all reports to a plan that asks questions together say."""
 
-    def __init__(self, mechanism: Together, counts: Counts, names: Sequence[str]) -> None:
+    def __init__(self, mechanism: Together, counts: Counts) -> None:
         self.sizes = mechanism.sizes
         tallies = np.split(counts.attributes[0].astype(float), mechanism.starts[1:-1])
         every = (
@@ -159,8 +158,8 @@ class Answers:
         )
         self.sets = [each for each in every if each.reports]
         asked = {place for each in self.sets for place in each.places}
-        if missing := [name for place, name in enumerate(names) if place not in asked]:
-            raise EstimateError(f"nobody was asked question '{missing[0]}'; collect more")
+        self.unasked = [place for place in range(len(self.sizes)) if place not in asked]
+        """The questions that nobody was asked; they have even frequencies."""
         ends = np.cumsum([0, *(size - 1 for size in self.sizes)])
         self._coordinates = [np.arange(start, end) for start, end in pairwise(ends.tolist())]
         total, weighed = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
@@ -168,6 +167,8 @@ class Answers:
             rows = self._rows(each.places)
             total[np.ix_(rows, rows)] += each.reports * each.undoing.weight
             weighed[rows] += each.reports * each.undoing.weight @ (each.undoing.margins @ each.shares)
+        for place in self.unasked:
+            total[self._coordinates[place], self._coordinates[place]] = 1
         self._inverse = np.linalg.inv(total)
         self._found = self._inverse @ weighed
 
