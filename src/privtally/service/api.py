@@ -53,8 +53,6 @@ from privtally.store.campaigns import StoredCampaign, is_spent, numbered, pack
 from privtally.store.intake import Arrival, Outcome
 from privtally.store.session import StoredReport
 
-# Who may do what: everything but taking part needs the administrator's token.
-
 
 async def require_admin(connection: ASGIConnection[Any, Any, Any, Any], _: Any) -> None:
     """Let only requests with the administrator's bearer token pass."""
@@ -76,9 +74,6 @@ async def is_from_admin(connection: ASGIConnection[Any, Any, Any, Any], collecto
     """Whether a request has the administrator's bearer token."""
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     return scheme.lower() == "bearer" and await is_admin(collector.store, token.strip())
-
-
-# /v1/campaigns: what an administrator does, and the plans that everybody may see.
 
 
 _TO_READ = {"Cache-Control": "no-cache"}
@@ -234,9 +229,6 @@ async def _body(request: AnyRequest, kind: type[Any]) -> Any:
         return msgspec.convert(document, kind, strict=True)
 
     return canonical.refusing(read, kind, RequestError, "the request")
-
-
-# What comes of a campaign: numbers of reports, estimates, and exports.
 
 
 @get(

@@ -30,8 +30,6 @@ from privtally.store.intake import fold_all
 from privtally.store.session import Session, Store
 from privtally.version import __version__
 
-# /livez, /readyz and /metrics: for those who watch the service.
-
 
 # A counter's time of creation would say when the first report of an outcome came.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library does not type it
@@ -105,9 +103,6 @@ def create_app(store: Store, advise: Advise | None = None, estimates: Estimates 
         request_max_body_size=MOST_BYTES,
         response_headers={"X-Content-Type-Options": "nosniff"},
     )
-
-
-# Running the service until it is told to stop, and what it logs: events as JSON, never an address.
 
 
 _BACKLOG = 2_048

@@ -199,9 +199,6 @@ TheCollector = NamedDependency[Collector]
 """How a route asks for the collector."""
 
 
-# Everything that a campaign holds, to take away.
-
-
 Format = Literal["csv", "json", "ndjson", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MEDIA_TYPES = {

@@ -26,8 +26,6 @@ from privtally.store.campaigns import Options, StoredCampaign, counts_of, number
 from privtally.store.intake import fold_all
 from privtally.store.session import Session, Store, Work
 
-# Which campaign to run, as whoever starts the service recommends it.
-
 
 class Advice(Protocol):
     """What is recommended: a campaign, and half the width of a 95 % interval to expect, in percentage points."""
@@ -43,9 +41,6 @@ class Advise(Protocol):
     """Gives advice for questions, a budget, a number of people, and how many questions to hide the one used among."""
 
     def __call__(self, schema: Schema, epsilon: float, people: int, *, hide_among: HideAmong) -> Advice: ...
-
-
-# What the next phase of a campaign is learned from, and with what.
 
 
 def to_learn_from(phases: Sequence[Phase]) -> list[Phase]:
@@ -263,9 +258,6 @@ async def _confirm(store: Store, campaign_id: str, title: str) -> None:
         raise CampaignError("the title does not match the campaign's, so that nothing was deleted; give it exactly")
 
 
-# A campaign as an operator sees it.
-
-
 class PhaseView(msgspec.Struct, frozen=True):
     """A phase with the number of its reports so far."""
 
@@ -309,9 +301,6 @@ async def view(store: Store, campaign: StoredCampaign) -> CampaignView:
 async def view_all(store: Store) -> list[CampaignView]:
     """All campaigns, the newest first."""
     return [await view(store, campaign) for campaign in await store.read(campaigns.every)]
-
-
-# Tokens: the administrator's, and those that let somebody take part once.
 
 
 MOST_TOKENS = 1_000_000

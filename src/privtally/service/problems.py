@@ -26,9 +26,6 @@ from privtally.store.session import log_defect
 AnyRequest = Request[Any, Any, Any]
 
 
-# What OPTIONS answers: every method of a path.
-
-
 async def name_all_methods(message: Message, scope: Scope) -> None:
     """Name every method of the path in the answer to OPTIONS; the framework names those it was told of first."""
     if scope.get("method") != "OPTIONS" or message["type"] != "http.response.start" or "path_template" not in scope:
@@ -111,9 +108,6 @@ def refuse(_: AnyRequest, fault: Exception) -> Response[Any]:
             return problem(status, _RENAMED.get(status) or status.phrase.lower().replace(" ", "-"), None, fault.headers)
     log_defect(fault)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)
-
-
-# Bodies of requests, which are read only if they come as what a route takes.
 
 
 FORM = "application/x-www-form-urlencoded"

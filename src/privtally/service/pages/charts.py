@@ -14,8 +14,6 @@ from privtally.service.collector import Estimates
 from privtally.service.pages.rendering import Words
 from privtally.store.campaigns import StoredCampaign
 
-# What answers are called on a page: bins are named in its language, all other answers as the survey names them.
-
 
 Named = Callable[[str, str], str]
 """The name of a question and one of its labels -> what a page calls the answer."""
@@ -34,9 +32,6 @@ def answer_name(attribute: Attribute, label: str, words: Words) -> str:
     if attribute.numbers is None:
         return label
     return words.decimal(label.replace(" to ", f" {words.say('bins.to')} "))
-
-
-# Estimates round by round, one trend a question: an answer's shares over the rounds with their intervals.
 
 
 MOST_LINES = 12

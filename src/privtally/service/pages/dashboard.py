@@ -37,8 +37,6 @@ from privtally.service.pages.survey import promise_of, times_true
 from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import StoredCampaign, count_tokens, every, has_its_reports
 
-# What a later plan has learned about which answers go together, as numbers that a page can draw.
-
 
 MOST_LABELS = 64
 """Questions with more answers are not compared."""
@@ -232,9 +230,6 @@ def _code(link: str) -> Markup:
     return Markup(segno.make(link, error="m").svg_inline(border=0, svgclass="qr", lineclass=None, omitsize=True))  # noqa: S704  # made of squares
 
 
-# /c/{id}/invitations: links that each let somebody take part once. They are shown once, and kept nowhere.
-
-
 MOST_AT_ONCE = 10_000
 """More links than this are made on the command line."""
 
@@ -250,7 +245,7 @@ async def invitations_page(campaign_id: FromPath[str], request: AnyRequest, coll
 async def invite(
     campaign_id: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
 ) -> Response[Any]:
-    """New links, on a page or as a file."""
+    """New links, on a page or as a file; they are shown once, and kept nowhere."""
     campaign, form = await _invited(collector, campaign_id), await read_form(request)
     stated = form.get("number", "")
     number = int(stated) if stated.isdecimal() and len(stated) <= len(str(MOST_AT_ONCE)) else 0
@@ -285,9 +280,6 @@ async def _invitation_values(collector: Collector, campaign: StoredCampaign) -> 
     }
 
 
-# Files of a survey to take away.
-
-
 @get("/c/{campaign_id:str}/export/{name:str}", guards=[require_session])
 async def export(campaign_id: FromPath[str], name: FromPath[str], collector: TheCollector) -> Stream:
     """Estimates (csv), everything but the reports (json), or private reports without ids (ndjson, parquet)."""
@@ -307,9 +299,6 @@ async def certificates(campaign_id: FromPath[str], collector: TheCollector) -> R
     content = msgspec.json.format(msgspec.json.encode(documents), indent=2) + b"\n"
     headers = as_file(f"{campaign.id[:12]}-certificates.json")
     return Response(content, media_type="application/json", headers=headers)
-
-
-# Steps that cannot be undone: each is a page that says what will happen, and a button.
 
 
 @get("/c/{campaign_id:str}/advance", guards=[require_session])

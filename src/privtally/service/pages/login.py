@@ -21,8 +21,6 @@ from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import change_setting, setting
 from privtally.store.session import Session
 
-# Logins as they are stored, among the store's settings.
-
 
 HOURS = 12
 _PREFIX = "login."

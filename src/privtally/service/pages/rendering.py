@@ -25,8 +25,6 @@ from privtally.exact.rational import rounded_up
 from privtally.service.operations import Advise
 from privtally.service.problems import AnyRequest
 
-# The words of the pages, in the language that a browser asks for.
-
 
 LANGUAGES = ("en", "de")
 """The languages of the catalogue; the first is for everybody else."""
@@ -107,9 +105,6 @@ def _weight(text: str) -> float:
         return 0.0
 
 
-# Refusals that pages make themselves, in the language of whoever asks. Those of the library are in English.
-
-
 class PageRefusalError(CampaignError):
     """A refusal in words of the catalogue."""
 
@@ -128,9 +123,6 @@ def why(fault: Exception, words: Words) -> Markup:
     if isinstance(fault, PageRefusalError):
         return escape(words.say(fault.key, **fault.values))
     return Markup('<span lang="en">{}</span>').format(sentence(str(fault)))
-
-
-# What pages are given by whoever starts the service.
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from privtally.service.pages.charts import estimate_so_far, names_of_answers, pa
 from privtally.service.pages.rendering import TheSetup, Words, as_page, page, rendered, words_of
 from privtally.service.problems import AnyRequest
 
-# What a survey promises to somebody who answers, in numbers that a page can say.
-
 
 MOST_EXAMPLE_LABELS = 6
 
