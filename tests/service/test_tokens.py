@@ -88,9 +88,9 @@ def test_many_tokens_read_their_campaign_once(site: Site, monkeypatch: pytest.Mo
     campaign = site.create(options=TOKENS)["id"]
     finds, find = [], campaigns.find
 
-    async def counted(session: Session, campaign: str) -> StoredCampaign:
+    async def counted(session: Session, campaign: str, lock: str) -> StoredCampaign:
         finds.append(campaign)
-        return await find(session, campaign)
+        return await find(session, campaign, lock)
 
     monkeypatch.setattr(campaigns, "find", counted)
     tokens = asyncio.run(issue(store_of(site), campaign, 10_001))

@@ -75,11 +75,6 @@ REFUSALS: Mapping[type[PrivtallyError], tuple[HTTPStatus, str]] = {
 """What each refusal of the library is over HTTP; the first that fits."""
 
 
-def status_and_name(fault: PrivtallyError) -> tuple[HTTPStatus, str]:
-    """What a refusal of the library is over HTTP."""
-    return next(refusal for kind, refusal in REFUSALS.items() if isinstance(fault, kind))
-
-
 def problem(
     status: HTTPStatus, name: str, detail: str | None, headers: Mapping[str, str] | None = None
 ) -> Response[Any]:
@@ -102,7 +97,8 @@ def refuse(_: AnyRequest, fault: Exception) -> Response[Any]:
             _LOG.warning("unavailable", extra={"cause": type(fault.__cause__).__name__})
             return problem(*REFUSALS[UnavailableError], "Nothing was stored; try again in a moment.")
         case PrivtallyError():
-            return problem(*status_and_name(fault), str(fault))
+            status, name = next(refusal for kind, refusal in REFUSALS.items() if isinstance(fault, kind))
+            return problem(status, name, str(fault))
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
             return problem(status, _RENAMED.get(status) or status.phrase.lower().replace(" ", "-"), None, fault.headers)

@@ -153,21 +153,13 @@ async def create(session: Session, title: str, plan: Plan, options: Options) -> 
     return await find(session, plan.digest)
 
 
-async def find(session: Session, campaign_id: str) -> StoredCampaign:
-    """The campaign with an id; refused if there is none."""
-    return await _found(session, campaign_id)
-
-
-async def _found(session: Session, campaign_id: str, lock: str = "") -> StoredCampaign:
+async def find(session: Session, campaign_id: str, lock: str = "") -> StoredCampaign:
+    """The campaign with an id, held against changes if a lock of the session is named; refused if there is none."""
     canonical.check_digest(campaign_id, "a campaign's id", UnknownCampaignError)
     campaigns = await _campaigns(session, f"{_SELECT} WHERE id = $1{lock}", campaign_id)
     if not campaigns:
         raise UnknownCampaignError("there is no campaign with this id; check the link")
     return campaigns[0]
-
-
-async def _locked(session: Session, campaign_id: str) -> StoredCampaign:
-    return await _found(session, campaign_id, session.for_update)
 
 
 async def find_by_prefix(session: Session, start: str) -> StoredCampaign:
@@ -192,7 +184,7 @@ async def publish(session: Session, campaign_id: str, plan: Plan, history: Histo
 
     Reports keep coming while a plan is learned, so the counts that it rests on are stored with it.
     """
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if plan.phase <= len(campaign.plans):
         return campaign.plans[plan.phase - 1]
     followed = campaign.close().follow(plan)
@@ -210,7 +202,7 @@ async def start_round(session: Session, campaign_id: str, plan: Plan) -> Plan:
 
     Earlier phases take reports again, so a closed campaign must still have their ids: only these stop repeats.
     """
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if plan.phase <= len(campaign.plans):
         return campaign.plans[plan.phase - 1]
     if campaign.state is State.CLOSED and not await has_its_reports(session, campaign):
@@ -223,14 +215,14 @@ async def start_round(session: Session, campaign_id: str, plan: Plan) -> Plan:
 
 async def close(session: Session, campaign_id: str) -> StoredCampaign:
     """Take no more reports; closing again changes nothing."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     await session.fetch("UPDATE campaigns SET closed = 1 WHERE number = $1", campaign.number)
     return await find(session, campaign_id)
 
 
 async def delete(session: Session, campaign_id: str) -> None:
     """Delete a closed campaign with everything that belongs to it."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if campaign.state is not State.CLOSED:
         raise CampaignError("only a closed campaign can be deleted; close it first")
     for table in ("reports", "uncounted", "learned"):
@@ -241,7 +233,7 @@ async def delete(session: Session, campaign_id: str) -> None:
 
 async def delete_reports(session: Session, campaign_id: str) -> None:
     """Delete the reports of a closed campaign, whose ids no longer need to stop repeats, and keep their counts."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if campaign.state is not State.CLOSED:
         raise CampaignError("reports can be deleted once the campaign is closed: until then their ids stop repeats")
     for number, plan in numbered(campaign):
@@ -251,7 +243,7 @@ async def delete_reports(session: Session, campaign_id: str) -> None:
 
 async def add_tokens(session: Session, campaign_id: str, hashes: Iterable[bytes]) -> None:
     """Let these tokens, known by their hashes alone, be spent on one report each."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if not campaign.options.tokens or campaign.state is State.CLOSED:
         raise CampaignError(
             "tokens are for open campaigns that were created with them; create the campaign with --tokens"

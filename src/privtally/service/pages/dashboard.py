@@ -30,13 +30,12 @@ from privtally.service import collector as exports
 from privtally.service import operations
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.operations import issue, to_learn_from
-from privtally.service.pages.charts import Found, estimate_so_far, names_of_answers, panels_of
+from privtally.service.pages.charts import Found, names_of_answers, panels_of
 from privtally.service.pages.login import require_session
 from privtally.service.pages.rendering import PageRefusalError, TheSetup, Words, as_file, page, to, words_of
 from privtally.service.pages.survey import promise_of, times_true
 from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import StoredCampaign, count_tokens, every, has_its_reports
-
 
 MOST_LABELS = 64
 """Questions with more answers are not compared."""
@@ -196,12 +195,17 @@ async def together_page(campaign_id: FromPath[str], request: AnyRequest, collect
         pairs = await asyncio.to_thread(estimate_pairs, phases)
     except EstimateError:
         pairs = PairEstimates((), ())
-    few = [table for table in pairs.tables if max(map(len, table.labels)) <= MOST_PAIR_LABELS]
-    left_out = len(pairs.tables) - len(few[:MOST_PAIRS])
-    named = names_of_answers(campaign.plans[0].schema, words_of(request))
-    tables = few[:MOST_PAIRS]
-    values: dict[str, Any] = {"tables": tables, "left_out": left_out, "named": named, "too_few": _says_nothing}
-    return page(request, "together.html", campaign=campaign, points_95=100 * NORMAL_95, **values)
+    tables = [table for table in pairs.tables if max(map(len, table.labels)) <= MOST_PAIR_LABELS][:MOST_PAIRS]
+    return page(
+        request,
+        "together.html",
+        campaign=campaign,
+        tables=tables,
+        left_out=len(pairs.tables) - len(tables),
+        named=names_of_answers(campaign.plans[0].schema, words_of(request)),
+        too_few=_says_nothing,
+        points_95=100 * NORMAL_95,
+    )
 
 
 def _says_nothing(table: PairEstimate) -> bool:
@@ -211,7 +215,7 @@ def _says_nothing(table: PairEstimate) -> bool:
 
 async def _values(collector: Collector, campaign: StoredCampaign, words: Words) -> dict[str, Any]:
     now = await standing(collector, campaign)
-    estimate = await estimate_so_far(collector.estimates, campaign, pause=False)
+    estimate = await collector.estimates.recent(campaign, by_round=now.round > 1, pause=False)
     found = await asyncio.to_thread(panels_of, estimate) if isinstance(estimate, Estimate) else estimate
     seen = found.reports if isinstance(found, Found) else int(found is not None and any(now.totals))
     return {
@@ -271,13 +275,8 @@ async def _invited(collector: Collector, campaign_id: str) -> StoredCampaign:
 async def _invitation_values(collector: Collector, campaign: StoredCampaign) -> dict[str, Any]:
     issued, spent = await collector.store.read(partial(count_tokens, campaign=campaign))
     learns = NAMED[campaign.plans[0].name].learns
-    return {
-        "campaign": campaign,
-        "issued": issued,
-        "spent": spent,
-        "most": MOST_AT_ONCE,
-        "early": campaign.options.share if learns else None,
-    }
+    early = campaign.options.share if learns else None
+    return {"campaign": campaign, "issued": issued, "spent": spent, "most": MOST_AT_ONCE, "early": early}
 
 
 @get("/c/{campaign_id:str}/export/{name:str}", guards=[require_session])

@@ -26,7 +26,6 @@ from privtally.service.pages.survey import promise_of, true_words, words_for_all
 from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import Options
 
-
 LEAST_STEPS = 2
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,][0-9]{3})+")
 """Either thousands set apart, or three decimals: nobody can know which."""
