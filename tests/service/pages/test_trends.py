@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
