@@ -176,16 +176,16 @@ async def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time
 
 async def test_who_asks_first_for_one_campaign_too_many_need_not_wait_for_the_others(bench: Bench) -> None:
     bench.ask_patiently(0.01)
-    surveys = [await bench.campaign() for _ in range(MOST_AT_ONCE + 1)]
+    campaigns = [await bench.campaign() for _ in range(MOST_AT_ONCE + 1)]
     bench.estimator.may_finish.clear()
-    asked = [asyncio.create_task(bench.estimates.recent(campaign)) for campaign in surveys]
+    asked = [asyncio.create_task(bench.estimates.recent(campaign)) for campaign in campaigns]
     for _ in range(MOST_AT_ONCE):
         await bench.estimator.begun()
-    assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(surveys) * [None]
+    assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(campaigns) * [None]
     assert bench.estimator.times == MOST_AT_ONCE
     bench.estimator.may_finish.set()
-    assert reports(await bench.estimates.current(surveys[-1], "likelihood")) == 20
-    assert reports(await bench.estimates.recent(surveys[-1])) == 20
+    assert reports(await bench.estimates.current(campaigns[-1], "likelihood")) == 20
+    assert reports(await bench.estimates.recent(campaigns[-1])) == 20
 
 
 def test_everybody_is_told_to_come_back_for_the_first_estimate(site: Site) -> None:
@@ -224,23 +224,23 @@ async def test_pages_show_the_last_estimate_while_the_next_takes_long(bench: Ben
 
 
 async def test_of_many_estimates_the_first_are_forgotten_but_none_that_was_just_asked_for(bench: Bench) -> None:
-    surveys = [await bench.campaign(people=4) for _ in range(MOST_KEPT + 2)]
-    for campaign in surveys:
+    campaigns = [await bench.campaign(people=4) for _ in range(MOST_KEPT + 2)]
+    for campaign in campaigns:
         await bench.estimates.recent(campaign, "unbiased")
-    for campaign in surveys:
+    for campaign in campaigns:
         await bench.estimates.current(campaign, "unbiased")
-    assert bench.estimator.times == len(surveys)  # all of them were in their pause, and are kept
+    assert bench.estimator.times == len(campaigns)  # all of them were in their pause, and are kept
     bench.estimator.now += 2 * PAUSE
-    await bench.answer(surveys[0], 4, seed=2)
+    await bench.answer(campaigns[0], 4, seed=2)
     for _ in range(2):
-        assert reports(await bench.estimates.recent(surveys[0], "unbiased")) == 8
-    assert bench.estimator.times == len(surveys) + 1
-    for campaign in surveys[3:]:
+        assert reports(await bench.estimates.recent(campaigns[0], "unbiased")) == 8
+    assert bench.estimator.times == len(campaigns) + 1
+    for campaign in campaigns[3:]:
         await bench.estimates.current(campaign, "unbiased")
-    assert bench.estimator.times == len(surveys) + 1
-    for campaign in surveys[1:3]:
+    assert bench.estimator.times == len(campaigns) + 1
+    for campaign in campaigns[1:3]:
         await bench.estimates.current(campaign, "unbiased")
-    assert bench.estimator.times == len(surveys) + 3
+    assert bench.estimator.times == len(campaigns) + 3
 
 
 async def test_the_first_reports_are_estimated_at_once(bench: Bench) -> None:

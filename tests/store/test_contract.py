@@ -35,7 +35,7 @@ async def found(store: Store, campaign: StoredCampaign) -> StoredCampaign:
     return await store.read(partial(campaigns.find, campaign_id=campaign.id))
 
 
-async def test_a_survey_comes_back_as_it_was_stored(store: Store, address: str) -> None:
+async def test_a_campaign_comes_back_as_it_was_stored(store: Store, address: str) -> None:
     campaign = await new_campaign(store, Options(people=50, published=True))
     assert await found(store, campaign) == campaign
     assert campaign.state is State.OPEN

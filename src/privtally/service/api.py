@@ -192,7 +192,7 @@ async def plans(
     every_plan = (await collector.campaign(campaign_id)).plans
 
     def listed() -> bytes:
-        return b"[" + b",".join(each.dump().rstrip() for each in every_plan) + b"]"
+        return b"[" + b",".join(published.dump().rstrip() for published in every_plan) + b"]"
 
     return _document(listed, every_plan[-1].digest, known)
 

@@ -69,7 +69,7 @@ class Estimates:
     ) -> None:
         self._store, self._estimating, self._clock, self._patience = store, estimating, clock, patience
         self._kept: dict[_Kind, _Kept] = {}
-        self._campaigns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def current(self, campaign: StoredCampaign, method: Method, *, by_round: bool = False) -> Estimate:
@@ -122,7 +122,7 @@ class Estimates:
     def forget(self, campaign_id: str) -> None:
         """Keep nothing of a campaign that was deleted."""
         self._kept = {kind: kept for kind, kept in self._kept.items() if kind[0] != campaign_id}
-        self._campaigns.pop(campaign_id, None)
+        self._locks.pop(campaign_id, None)
 
     def _begin(self, kept: _Kept, kind: _Kind, campaign: StoredCampaign) -> asyncio.Task[None]:
         """Start the next estimate, and forget the first of too many, but none that may not be computed again now."""
@@ -136,7 +136,7 @@ class Estimates:
     async def _compute(self, kept: _Kept, kind: _Kind, campaign: StoredCampaign) -> None:
         _, method, by_round = kind
         try:
-            async with self._campaigns[campaign.id], self._slots:
+            async with self._locks[campaign.id], self._slots:
                 begin = self._clock()
                 if await operations.totals(self._store, campaign) != kept.totals:
                     history = await operations.history(self._store, campaign)

@@ -160,8 +160,8 @@ async def standing(collector: Collector, campaign: StoredCampaign) -> Standing:
 @get("/", guards=[require_session])
 async def list_page(request: AnyRequest, collector: TheCollector) -> Response[str]:
     """All surveys, the newest first."""
-    surveys = await collector.store.read(every)
-    return page(request, "list.html", standings=[await standing(collector, campaign) for campaign in surveys])
+    campaigns = await collector.store.read(every)
+    return page(request, "list.html", standings=[await standing(collector, campaign) for campaign in campaigns])
 
 
 @get("/c/{campaign_id:str}", guards=[require_session])
