@@ -44,6 +44,16 @@ async def test_a_campaign_comes_back_as_it_was_stored(store: Store, address: str
     await other.close()
 
 
+async def test_a_campaign_is_found_by_the_beginning_of_its_id(store: Store) -> None:
+    first, second = await new_campaign(store), await new_campaign(store, plan=first_plan((2, 2), 1.0, "smp"))
+    for campaign in (first, second):
+        for start in (campaign.id[:12], campaign.id):
+            assert await store.read(partial(campaigns.find_by_prefix, start=start)) == campaign
+    for start in ("", "%", "_", f"{first.id}0"):
+        with pytest.raises(UnknownCampaignError):
+            await store.read(partial(campaigns.find_by_prefix, start=start))
+
+
 async def test_reports_count_once_and_counts_are_those_of_a_tally(store: Store) -> None:
     campaign = await new_campaign(store)
     reports = answered(campaign.plans[0], 300)
