@@ -103,7 +103,7 @@ def create_app(store: Store, advise: Advise | None = None, estimates: Estimates 
 
 
 _BACKLOG = 2_048
-_SECONDS_TO_FINISH = 20
+SECONDS_TO_FINISH = 20
 _USUAL = frozenset(vars(logging.makeLogRecord({})))
 
 
@@ -151,7 +151,7 @@ async def serve(
             log_config=None,
             proxy_headers=False,
             server_header=False,
-            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
         )
         await PoliteServer(config).serve(sockets=[listening])
     finally:
