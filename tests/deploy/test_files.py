@@ -70,7 +70,7 @@ def test_the_proxies_take_as_much_as_the_service_reads() -> None:
 def test_systemd_waits_until_the_service_has_finished() -> None:
     unit = DEPLOY / "privtally.service"
     assert setting(unit, "KillSignal") == "SIGTERM"
-    assert int(setting(unit, "TimeoutStopSec")) > serving._SECONDS_TO_FINISH
+    assert int(setting(unit, "TimeoutStopSec")) > serving.SECONDS_TO_FINISH
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)

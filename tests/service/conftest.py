@@ -1,28 +1,27 @@
 """The service in this process, over an empty SQLite store."""
 
-import asyncio
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.service.site import Site
+from tests.store.conftest import address, anyio_backend, store
+
+__all__ = ["address", "anyio_backend", "store"]
+collect_ignore_glob = [] if find_spec("litestar") else ["*"]
+"""The service needs the extra: pip install 'privtally[serve]'."""
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
     from litestar.testing import TestClient
 
-    from privtally.service.app import create_app
-    from privtally.service.operations import new_admin_token
-    from privtally.store import open_store
+    from tests.service.listening import application
 
-    store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))
-    token = asyncio.run(new_admin_token(store))
-    with TestClient(create_app(store)) as client:
-        yield Site(client, token)
-    asyncio.run(store.close())
+    with application(tmp_path, pages=False) as made, TestClient(made.app) as client:
+        yield Site(client, made.token)
 
 
 @pytest.fixture

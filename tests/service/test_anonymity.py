@@ -11,8 +11,6 @@ from typing import cast
 
 import pytest
 
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.service import operations
 from privtally.store import open_store
 from tests.scale import scaled

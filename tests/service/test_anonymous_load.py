@@ -16,10 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.documents.plan import load_plan
 from privtally.lab.advise import recommend
 from privtally.service.api import LONGEST, MOST_REPORTS

@@ -8,10 +8,6 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-import pytest
-
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 import httpx
 
 from privtally.collector.learn import learn
@@ -25,17 +21,9 @@ from tests.scale import scaled
 from tests.service.crowd import Crowd
 from tests.service.process import Process, serving
 from tests.service.site import receipt, reports_to
-from tests.store.postgres_server import new_database
 
 KILLS = {"sqlite": scaled(2, 100), "postgresql": scaled(1, 30)}
 BATCHES_BETWEEN = scaled(6, 45)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/store.db"
-    return new_database(request.getfixturevalue("postgres"), f"crashes_{request.node.name.split('[')[0]}")
 
 
 def counts_in(address: str, campaign: str) -> Counts:

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from tests.scale import FULL
 from tests.service.process import serving
 from tests.service.site import receipt, reports_to

@@ -4,10 +4,6 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.service import operations
 from privtally.store import open_store
 from privtally.store.intake import accept

@@ -1,26 +1,15 @@
 """Made-up requests find no defect, and every answer is as the OpenAPI document says."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-pytest.importorskip("schemathesis", reason="needs schemathesis")
-
 import httpx
+import pytest
 from litestar import Response, get
 
-from privtally.lab.advise import recommend
-from privtally.service.app import create_app
-from privtally.service.operations import new_admin_token
-from privtally.service.pages import add_pages
-from privtally.service.pages.rendering import Setup
-from privtally.store import open_store
 from tests.scale import FULL, scaled
 from tests.service.fuzzing import OWN, PLANTED, fuzz
-from tests.service.listening import listening
+from tests.service.listening import application, listening
 from tests.service.site import Site
 
 LEAST = scaled(500, 5_000)
@@ -60,15 +49,11 @@ EXPECTED = {
 @pytest.fixture
 def fuzzed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    store = asyncio.run(open_store(f"sqlite:///{tmp_path}/store.db"))
-    token = asyncio.run(new_admin_token(store))
-    app = create_app(store, recommend)
-    add_pages(app, Setup(recommend))
-    for planted in (defect, another_body, another_kind, another_status):
-        app.register(planted)
-    with listening(app) as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
-        yield Site(client, token)
-    asyncio.run(store.close())
+    with application(tmp_path) as made:
+        for planted in (defect, another_body, another_kind, another_status):
+            made.app.register(planted)
+        with listening(made.app) as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
+            yield Site(client, made.token)
 
 
 def test_every_answer_is_as_the_document_says(fuzzed: Site) -> None:

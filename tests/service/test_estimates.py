@@ -3,14 +3,12 @@
 import asyncio
 import gc
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
 from privtally.collector.estimate import estimate
 from privtally.documents.estimate import Estimate
@@ -19,13 +17,13 @@ from privtally.schema import Schema
 from privtally.service import operations
 from privtally.service.collector import MOST_AT_ONCE, MOST_KEPT, PAUSE, PAUSES, Estimates
 from privtally.service.operations import NewCampaign
-from privtally.service.pages.charts import estimate_so_far
 from privtally.store import open_store
 from privtally.store.campaigns import StoredCampaign, pack
 from privtally.store.intake import Arrival, accept
 from privtally.store.session import Store, StoredReport, Work
 from tests.service.site import Site, reports_to
 
+pytestmark = pytest.mark.anyio
 T = TypeVar("T")
 CROWD = 50
 
@@ -72,10 +70,14 @@ class CountedStore:
 class Bench:
     """A store with its estimates, and what controls them."""
 
-    def __init__(self, store: Store, patience: float) -> None:
+    def __init__(self, store: Store) -> None:
         self.store: Any = CountedStore(store)
         self.estimator = Estimator()
-        self.estimates = Estimates(self.store, self.estimator, self.estimator.clock, patience)
+        self.ask_patiently(60)
+
+    def ask_patiently(self, seconds: float) -> None:
+        """Wait so long for a new estimate."""
+        self.estimates = Estimates(self.store, self.estimator, self.estimator.clock, seconds)
 
     async def campaign(self, people: int = 20) -> StoredCampaign:
         schema = Schema.of({"a": ["x", "y"], "b": ["x", "y"]})
@@ -93,116 +95,97 @@ class Bench:
         await self.store.write(partial(accept, arrivals=arrivals))
 
 
-def reports(found: Estimate | None) -> int:
-    assert found is not None
+def reports(found: Estimate | EstimateError | None) -> int:
+    assert isinstance(found, Estimate)
     return found.provenance.phases[0].reports
 
 
-def run(folder: Path, work: Callable[[Bench], Awaitable[None]], patience: float = 60) -> None:
-    async def with_store() -> None:
-        store = await open_store(f"sqlite:///{folder}/store.db")
-        bench = Bench(store, patience)
-        try:
-            await work(bench)
-        finally:
-            bench.estimator.may_finish.set()
-            await store.close()
-
-    asyncio.run(with_store())
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    store = await open_store(f"sqlite:///{tmp_path}/store.db")
+    bench = Bench(store)
+    yield bench
+    bench.estimator.may_finish.set()
+    await store.close()
 
 
-def test_a_crowd_that_asks_at_once_costs_one_estimate_and_one_history(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        campaign = await bench.campaign()
-        bench.store.reads = 0
-        bench.estimator.may_finish.clear()
-        crowd = [asyncio.create_task(bench.estimates.recent(campaign, "likelihood")) for _ in range(CROWD)]
-        await bench.estimator.begun()
-        for hangs_up in crowd[1:]:
-            hangs_up.cancel()
-        bench.estimator.may_finish.set()
-        assert reports(await crowd[0]) == 20
-        assert (bench.estimator.times, bench.store.reads) == (1, 2)
-
-    run(tmp_path, work)
+async def test_a_crowd_that_asks_at_once_costs_one_estimate_and_one_history(bench: Bench) -> None:
+    campaign = await bench.campaign()
+    bench.store.reads = 0
+    bench.estimator.may_finish.clear()
+    crowd = [asyncio.create_task(bench.estimates.recent(campaign)) for _ in range(CROWD)]
+    await bench.estimator.begun()
+    for hangs_up in crowd[1:]:
+        hangs_up.cancel()
+    bench.estimator.may_finish.set()
+    assert reports(await crowd[0]) == 20
+    assert (bench.estimator.times, bench.store.reads) == (1, 2)
 
 
 @pytest.mark.parametrize(("took", "pause"), [(0.0, PAUSE), (10.0, 10.0 * PAUSES)])
-def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(tmp_path: Path, took: float, pause: float) -> None:
-    async def work(bench: Bench) -> None:
-        campaign, estimator = await bench.campaign(), bench.estimator
-        estimator.took = took
-        assert reports(await bench.estimates.recent(campaign, "likelihood")) == 20
-        await bench.answer(campaign, 10, seed=2)
-        bench.store.reads = 0
-        estimator.now += pause - 0.1
-        assert {reports(await bench.estimates.recent(campaign, "likelihood")) for _ in range(CROWD)} == {20}
-        assert (estimator.times, bench.store.reads) == (1, 0)
-        estimator.now += 0.2
-        assert {reports(await bench.estimates.recent(campaign, "likelihood")) for _ in range(CROWD)} == {30}
-        assert estimator.times == 2
-
-    run(tmp_path, work)
-
-
-def test_an_estimate_without_new_reports_is_not_computed_again(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        campaign = await bench.campaign()
-        first = await bench.estimates.current(campaign, "likelihood")
-        bench.estimator.now += 2 * PAUSE
-        assert await bench.estimates.recent(campaign, "likelihood") is first
-        assert await bench.estimates.current(campaign, "likelihood") is first
-        assert bench.estimator.times == 1
-
-    run(tmp_path, work)
+async def test_everybody_is_given_the_last_estimate_until_a_pause_is_over(
+    bench: Bench, took: float, pause: float
+) -> None:
+    campaign, estimator = await bench.campaign(), bench.estimator
+    estimator.took = took
+    assert reports(await bench.estimates.recent(campaign)) == 20
+    await bench.answer(campaign, 10, seed=2)
+    bench.store.reads = 0
+    estimator.now += pause - 0.1
+    assert {reports(await bench.estimates.recent(campaign)) for _ in range(CROWD)} == {20}
+    assert (estimator.times, bench.store.reads) == (1, 0)
+    estimator.now += 0.2
+    assert {reports(await bench.estimates.recent(campaign)) for _ in range(CROWD)} == {30}
+    assert estimator.times == 2
 
 
-def test_the_administrator_is_given_an_estimate_of_all_reports(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        campaign = await bench.campaign()
-        bench.estimator.may_finish.clear()
-        first = asyncio.create_task(bench.estimates.current(campaign, "likelihood"))
+async def test_an_estimate_without_new_reports_is_not_computed_again(bench: Bench) -> None:
+    campaign = await bench.campaign()
+    first = await bench.estimates.current(campaign, "likelihood")
+    bench.estimator.now += 2 * PAUSE
+    assert await bench.estimates.recent(campaign) is first
+    assert await bench.estimates.current(campaign, "likelihood") is first
+    assert bench.estimator.times == 1
+
+
+async def test_the_administrator_is_given_an_estimate_of_all_reports(bench: Bench) -> None:
+    campaign = await bench.campaign()
+    bench.estimator.may_finish.clear()
+    first = asyncio.create_task(bench.estimates.current(campaign, "likelihood"))
+    await bench.estimator.begun()
+    await bench.answer(campaign, 10, seed=2)
+    later = [asyncio.create_task(bench.estimates.current(campaign, "likelihood")) for _ in range(CROWD)]
+    bench.estimator.may_finish.set()
+    assert reports(await first) == 20
+    assert {reports(await own) for own in later} == {30}
+    assert bench.estimator.times == 2
+
+
+async def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(bench: Bench) -> None:
+    slow, quick = await bench.campaign(), await bench.campaign()
+    bench.estimator.may_finish.clear()
+    waiting = [asyncio.create_task(bench.estimates.recent(slow, method)) for method in ("likelihood", "unbiased")]
+    await bench.estimator.begun()
+    other = asyncio.create_task(bench.estimates.recent(quick))
+    await bench.estimator.begun()
+    assert bench.estimator.times == 2
+    bench.estimator.may_finish.set()
+    assert {reports(await own) for own in (*waiting, other)} == {20}
+    assert bench.estimator.times == 3
+
+
+async def test_who_asks_first_for_one_campaign_too_many_need_not_wait_for_the_others(bench: Bench) -> None:
+    bench.ask_patiently(0.01)
+    campaigns = [await bench.campaign() for _ in range(MOST_AT_ONCE + 1)]
+    bench.estimator.may_finish.clear()
+    asked = [asyncio.create_task(bench.estimates.recent(campaign)) for campaign in campaigns]
+    for _ in range(MOST_AT_ONCE):
         await bench.estimator.begun()
-        await bench.answer(campaign, 10, seed=2)
-        later = [asyncio.create_task(bench.estimates.current(campaign, "likelihood")) for _ in range(CROWD)]
-        bench.estimator.may_finish.set()
-        assert reports(await first) == 20
-        assert {reports(await own) for own in later} == {30}
-        assert bench.estimator.times == 2
-
-    run(tmp_path, work)
-
-
-def test_a_campaign_waits_for_no_other_and_computes_one_estimate_at_a_time(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        slow, quick = await bench.campaign(), await bench.campaign()
-        bench.estimator.may_finish.clear()
-        waiting = [asyncio.create_task(bench.estimates.recent(slow, method)) for method in ("likelihood", "unbiased")]
-        await bench.estimator.begun()
-        other = asyncio.create_task(bench.estimates.recent(quick, "likelihood"))
-        await bench.estimator.begun()
-        assert bench.estimator.times == 2
-        bench.estimator.may_finish.set()
-        assert {reports(await own) for own in (*waiting, other)} == {20}
-        assert bench.estimator.times == 3
-
-    run(tmp_path, work)
-
-
-def test_who_asks_first_for_one_campaign_too_many_need_not_wait_for_the_others(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        surveys = [await bench.campaign() for _ in range(MOST_AT_ONCE + 1)]
-        bench.estimator.may_finish.clear()
-        asked = [asyncio.create_task(bench.estimates.recent(campaign, "likelihood")) for campaign in surveys]
-        for _ in range(MOST_AT_ONCE):
-            await bench.estimator.begun()
-        assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(surveys) * [None]
-        assert bench.estimator.times == MOST_AT_ONCE
-        bench.estimator.may_finish.set()
-        assert reports(await bench.estimates.current(surveys[-1], "likelihood")) == 20
-        assert reports(await bench.estimates.recent(surveys[-1], "likelihood")) == 20
-
-    run(tmp_path, work, patience=0.01)
+    assert await asyncio.wait_for(asyncio.gather(*asked), 30) == len(campaigns) * [None]
+    assert bench.estimator.times == MOST_AT_ONCE
+    bench.estimator.may_finish.set()
+    assert reports(await bench.estimates.current(campaigns[-1], "likelihood")) == 20
+    assert reports(await bench.estimates.recent(campaigns[-1])) == 20
 
 
 def test_everybody_is_told_to_come_back_for_the_first_estimate(site: Site) -> None:
@@ -222,77 +205,63 @@ def test_everybody_is_told_to_come_back_for_the_first_estimate(site: Site) -> No
     assert site.client.get(own, headers=site.admin).content == site.client.get(own).content
 
 
-def test_pages_show_the_last_estimate_while_the_next_takes_long(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        campaign, estimates = await bench.campaign(), bench.estimates
-        bench.estimator.may_finish.clear()
-        for pause in (False, True):
-            assert await estimate_so_far(estimates, campaign, pause=pause) is None
-        bench.estimator.may_finish.set()
-        assert reports(await estimates.current(campaign, "likelihood")) == 20
-        bench.estimator.may_finish.clear()
-        await bench.answer(campaign, 10, seed=2)
-        bench.estimator.now += 2 * PAUSE
-        for pause in (False, True):
-            found = await estimate_so_far(estimates, campaign, pause=pause)
-            assert isinstance(found, Estimate)
-            assert reports(found) == 20
-        assert reports(await estimates.recent(campaign, "likelihood")) == 20
-        bench.estimator.may_finish.set()
-        assert reports(await estimates.current(campaign, "likelihood")) == 30
-        assert bench.estimator.times == 2
-
-    run(tmp_path, work, patience=0.01)
+async def test_pages_show_the_last_estimate_while_the_next_takes_long(bench: Bench) -> None:
+    bench.ask_patiently(0.01)
+    campaign, estimates = await bench.campaign(), bench.estimates
+    bench.estimator.may_finish.clear()
+    for pause in (False, True):
+        assert await estimates.recent(campaign, pause=pause) is None
+    bench.estimator.may_finish.set()
+    assert reports(await estimates.current(campaign, "likelihood")) == 20
+    bench.estimator.may_finish.clear()
+    await bench.answer(campaign, 10, seed=2)
+    bench.estimator.now += 2 * PAUSE
+    for pause in (False, True):
+        assert reports(await estimates.recent(campaign, pause=pause)) == 20
+    bench.estimator.may_finish.set()
+    assert reports(await estimates.current(campaign, "likelihood")) == 30
+    assert bench.estimator.times == 2
 
 
-def test_of_many_estimates_the_first_are_forgotten_but_none_that_was_just_asked_for(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        surveys = [await bench.campaign(people=4) for _ in range(MOST_KEPT + 2)]
-        for campaign in surveys:
-            await bench.estimates.recent(campaign, "unbiased")
-        for campaign in surveys:
-            await bench.estimates.current(campaign, "unbiased")
-        assert bench.estimator.times == len(surveys)  # all of them were in their pause, and are kept
-        bench.estimator.now += 2 * PAUSE
-        await bench.answer(surveys[0], 4, seed=2)
-        for _ in range(2):
-            assert reports(await bench.estimates.recent(surveys[0], "unbiased")) == 8
-        assert bench.estimator.times == len(surveys) + 1
-        for campaign in surveys[3:]:
-            await bench.estimates.current(campaign, "unbiased")
-        assert bench.estimator.times == len(surveys) + 1
-        for campaign in surveys[1:3]:
-            await bench.estimates.current(campaign, "unbiased")
-        assert bench.estimator.times == len(surveys) + 3
-
-    run(tmp_path, work)
+async def test_of_many_estimates_the_first_are_forgotten_but_none_that_was_just_asked_for(bench: Bench) -> None:
+    campaigns = [await bench.campaign(people=4) for _ in range(MOST_KEPT + 2)]
+    for campaign in campaigns:
+        await bench.estimates.recent(campaign, "unbiased")
+    for campaign in campaigns:
+        await bench.estimates.current(campaign, "unbiased")
+    assert bench.estimator.times == len(campaigns)  # all of them were in their pause, and are kept
+    bench.estimator.now += 2 * PAUSE
+    await bench.answer(campaigns[0], 4, seed=2)
+    for _ in range(2):
+        assert reports(await bench.estimates.recent(campaigns[0], "unbiased")) == 8
+    assert bench.estimator.times == len(campaigns) + 1
+    for campaign in campaigns[3:]:
+        await bench.estimates.current(campaign, "unbiased")
+    assert bench.estimator.times == len(campaigns) + 1
+    for campaign in campaigns[1:3]:
+        await bench.estimates.current(campaign, "unbiased")
+    assert bench.estimator.times == len(campaigns) + 3
 
 
-def test_the_first_reports_are_estimated_at_once(tmp_path: Path) -> None:
-    async def work(bench: Bench) -> None:
-        campaign = await bench.campaign(people=0)
-        for _ in range(2):
-            with pytest.raises(EstimateError, match="no reports yet"):
-                await bench.estimates.recent(campaign, "likelihood")
-        await bench.answer(campaign, 10)
-        assert reports(await bench.estimates.recent(campaign, "likelihood")) == 10
-
-    run(tmp_path, work)
+async def test_the_first_reports_are_estimated_at_once(bench: Bench) -> None:
+    campaign = await bench.campaign(people=0)
+    for _ in range(2):
+        assert "no reports yet" in str(await bench.estimates.recent(campaign))
+    await bench.answer(campaign, 10)
+    assert reports(await bench.estimates.recent(campaign)) == 10
 
 
-def test_a_defect_that_nobody_waits_for_is_logged_without_its_message(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_defect_that_nobody_waits_for_is_logged_without_its_message(
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def work(bench: Bench) -> None:
-        campaign = await bench.campaign()
-        bench.estimator.may_finish.clear()
-        bench.estimator.fault = "secret"
-        assert await estimate_so_far(bench.estimates, campaign, pause=True) is None
-        bench.estimator.may_finish.set()
-        while asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.sleep(0)
-
-    run(tmp_path, work, patience=0.01)
+    bench.ask_patiently(0.01)
+    campaign = await bench.campaign()
+    bench.estimator.may_finish.clear()
+    bench.estimator.fault = "secret"
+    assert await bench.estimates.recent(campaign) is None
+    bench.estimator.may_finish.set()
+    while not caplog.records:
+        await asyncio.sleep(0.001)
     gc.collect()
     (line,) = caplog.records
     assert line.__dict__["kind"] == "LookupError"

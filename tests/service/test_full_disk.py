@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from tests.scale import FULL, scaled
 from tests.service.process import Process, serving
 from tests.service.site import NDJSON, reports_to

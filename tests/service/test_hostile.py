@@ -8,10 +8,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import cycle, islice
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 import httpx
 import numpy as np
 

@@ -12,8 +12,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.service import operations
 from privtally.store import campaigns, open_store
 from privtally.store.campaigns import Options

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from tests.service.process import Process, serving
 from tests.service.site import receipt, reports_to
 

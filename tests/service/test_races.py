@@ -1,12 +1,10 @@
 """Several processes on one store: a phase follows once, and a closed campaign stays closed."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 
 import pytest
-
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
 from privtally.errors import CampaignError
 from privtally.service import operations
@@ -22,23 +20,14 @@ PROCESSES = 4
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+async def stores(address: str) -> AsyncIterator[list[Store]]:
+    opened = [await open_store(address) for _ in range(PROCESSES)]
+    yield opened
+    for store in opened:
+        await store.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/store.db"
-    return new_database(request.getfixturevalue("postgres"), request.node.name.split("[")[0])
-
-
-async def opened(address: str) -> list[Store]:
-    return [await open_store(address) for _ in range(PROCESSES)]
-
-
-async def test_whoever_advances_first_decides_for_all(address: str) -> None:
-    stores = await opened(address)
+async def test_whoever_advances_first_decides_for_all(stores: list[Store]) -> None:
     campaign = await new_campaign(stores[0])
     rows = arrivals(campaign, answered(campaign.plans[0], 400))
     await stores[0].write(partial(accept, arrivals=rows[:300]))
@@ -53,12 +42,9 @@ async def test_whoever_advances_first_decides_for_all(address: str) -> None:
     later = await operations.find(stores[0], campaign.id)
     assert len(later.plans) == 2
     assert await operations.totals(stores[0], later) == [400, 0]
-    for store in stores:
-        await store.close()
 
 
-async def test_whoever_refreshes_first_decides_for_all(address: str) -> None:
-    stores = await opened(address)
+async def test_whoever_refreshes_first_decides_for_all(stores: list[Store]) -> None:
     campaign = await new_campaign(stores[0])
     await stores[0].write(partial(accept, arrivals=arrivals(campaign, answered(campaign.plans[0], 50))))
     await stores[0].write(partial(campaigns.close, campaign_id=campaign.id))
@@ -66,12 +52,9 @@ async def test_whoever_refreshes_first_decides_for_all(address: str) -> None:
     assert {(plan.digest, plan.round) for plan in plans} == {(plans[0].digest, 2)}
     later = await operations.find(stores[0], campaign.id)
     assert (len(later.plans), later.open_plan) == (2, plans[0])
-    for store in stores:
-        await store.close()
 
 
-async def test_nothing_is_stored_after_a_campaign_closed(address: str) -> None:
-    stores = await opened(address)
+async def test_nothing_is_stored_after_a_campaign_closed(stores: list[Store]) -> None:
     campaign = await new_campaign(stores[0])
     rows = arrivals(campaign, answered(campaign.plans[0], 200))
     outcomes: list[str] = []
@@ -90,12 +73,9 @@ async def test_nothing_is_stored_after_a_campaign_closed(address: str) -> None:
     assert await operations.totals(stores[0], campaign) == [total]
     with pytest.raises(CampaignError):
         await operations.advance(stores[0], campaign.id, campaign.id)
-    for store in stores:
-        await store.close()
 
 
-async def test_the_same_reports_through_several_processes_count_once(address: str) -> None:
-    stores = await opened(address)
+async def test_the_same_reports_through_several_processes_count_once(stores: list[Store]) -> None:
     campaign = await new_campaign(stores[0])
     rows = arrivals(campaign, answered(campaign.plans[0], 300))
     intakes = [Intake(store) for store in stores]
@@ -108,8 +88,6 @@ async def test_the_same_reports_through_several_processes_count_once(address: st
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    for store in stores:
-        await store.close()
 
 
 async def test_a_report_whose_token_another_process_spends_on_it_is_repeated(postgres: str) -> None:

@@ -61,15 +61,6 @@ def test_in_a_batch_each_line_stands_for_itself(site: Site, campaign: str) -> No
     assert site.counters(campaign) == [2]
 
 
-def test_a_closed_campaign_takes_nothing_new(site: Site, campaign: str) -> None:
-    before, after = reports_to(site.plan(campaign), 2)
-    site.send(campaign, before)
-    site.close(campaign)
-    assert site.send(campaign, before, after) == receipt(repeated=1, refused=[(1, "phase_closed")])
-    assert site.counters(campaign) == [1]
-    assert site.ok(site.client.get(f"/v1/campaigns/{campaign}/plan"), 409) == "campaign-closed"
-
-
 def test_reports_of_another_campaign_are_refused(site: Site, campaign: str) -> None:
     other = site.create()["id"]
     assert site.send(other, *reports_to(site.plan(campaign), 1)) == receipt(refused=[(0, "wrong_plan")])

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import tally
 from privtally.documents.estimate import load_estimate

@@ -1,6 +1,7 @@
 """Both stores, empty, for every test that asks for one."""
 
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from privtally.store import open_store
 from privtally.store.session import Store
 from tests.store.postgres_server import new_database
 
+collect_ignore_glob = [] if find_spec("apsw") and find_spec("asyncpg") else ["test_*.py"]
+"""The stores need the extra: pip install 'privtally[serve]'."""
 _NUMBERS = count()
 
 

@@ -1,4 +1,4 @@
-"""Surveys and reports to put into a store."""
+"""Campaigns and reports to put into a store."""
 
 from functools import partial
 

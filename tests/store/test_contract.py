@@ -5,9 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.collector.learn import learn
 from privtally.collector.tally import tally
 from privtally.documents.campaign import State
@@ -18,7 +15,7 @@ from privtally.lab.population import seeded
 from privtally.store import campaigns, open_store
 from privtally.store.campaigns import Options, StoredCampaign, counts_of, fold, reports_of
 from privtally.store.intake import Arrival, Outcome, accept
-from privtally.store.session import Session, Store, StoredReport
+from privtally.store.session import Session, Store
 from tests.store.people import answered, arrivals, new_campaign
 from tests.support import first_plan, schema_of
 
@@ -38,13 +35,23 @@ async def found(store: Store, campaign: StoredCampaign) -> StoredCampaign:
     return await store.read(partial(campaigns.find, campaign_id=campaign.id))
 
 
-async def test_a_survey_comes_back_as_it_was_stored(store: Store, address: str) -> None:
+async def test_a_campaign_comes_back_as_it_was_stored(store: Store, address: str) -> None:
     campaign = await new_campaign(store, Options(people=50, published=True))
     assert await found(store, campaign) == campaign
     assert campaign.state is State.OPEN
     other = await open_store(address)
     assert await other.read(campaigns.every) == [campaign]
     await other.close()
+
+
+async def test_a_campaign_is_found_by_the_beginning_of_its_id(store: Store) -> None:
+    first, second = await new_campaign(store), await new_campaign(store, plan=first_plan((2, 2), 1.0, "smp"))
+    for campaign in (first, second):
+        for start in (campaign.id[:12], campaign.id):
+            assert await store.read(partial(campaigns.find_by_prefix, start=start)) == campaign
+    for start in ("", "%", "_", f"{first.id}0"):
+        with pytest.raises(UnknownCampaignError):
+            await store.read(partial(campaigns.find_by_prefix, start=start))
 
 
 async def test_reports_count_once_and_counts_are_those_of_a_tally(store: Store) -> None:
@@ -66,15 +73,6 @@ async def test_folding_changes_no_count(store: Store) -> None:
     await accepted(store, rows[250:])
     assert await counts_in(store, campaign) == tally(campaign.plans[0], reports)
     assert await store.read(partial(reports_of, number=campaign.plan_numbers[0])) == 300
-
-
-async def test_equal_ids_in_one_group_count_once(store: Store) -> None:
-    campaign = await new_campaign(store)
-    (one, two) = arrivals(campaign, answered(campaign.plans[0], 2))
-    codes = b"\x00\x01" if one.report.codes != b"\x00\x01" else b"\x01\x00"
-    forged = Arrival(campaign.number, StoredReport(one.report.plan, one.report.id, codes))
-    assert await accepted(store, [one, one, forged, two]) == ["accepted", "repeated", "id_conflict", "accepted"]
-    assert (await counts_in(store, campaign)).reports == 2
 
 
 async def test_repetitions_in_one_group_need_no_more_statements(store: Store) -> None:

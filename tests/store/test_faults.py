@@ -4,9 +4,6 @@ from functools import partial
 
 import pytest
 
-pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.errors import UnavailableError
 from privtally.store import open_store
 from privtally.store.intake import accept

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.errors import UnavailableError
 from privtally.store import intake as intakes
 from privtally.store import open_store

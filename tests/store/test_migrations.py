@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[serve]'")
-
 import apsw
 import asyncpg
+import pytest
 
 from privtally.errors import StoreError
 from privtally.store import open_store, postgresql, sqlite

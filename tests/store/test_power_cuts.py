@@ -4,11 +4,8 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-import pytest
-
-pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-
 import apsw
+import pytest
 
 from privtally.documents.plan import Plan
 from privtally.store.campaigns import counts_of, fold

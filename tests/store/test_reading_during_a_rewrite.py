@@ -3,12 +3,8 @@
 import asyncio
 from functools import partial
 
-import pytest
-
-pytest.importorskip("apsw", reason="needs the extra: pip install 'privtally[serve]'")
-pytest.importorskip("asyncpg", reason="needs the extra: pip install 'privtally[serve]'")
-
 import asyncpg
+import pytest
 
 from privtally.store import open_store
 from privtally.store.campaigns import Checked, check, pages

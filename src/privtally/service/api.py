@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from privtally.exact import canonical
 from privtally.names import Method
 from privtally.service import collector as exports
 from privtally.service import operations
-from privtally.service.collector import Collector, TheCollector
+from privtally.service.collector import Collector, TheCollector, given
 from privtally.service.openapi import (
     ADMIN,
     EVERYBODY_OR_ADMIN,
@@ -37,33 +38,16 @@ from privtally.service.openapi import (
     refusals,
     takes,
 )
-from privtally.service.operations import (
-    CampaignView,
-    NewCampaign,
-    PhaseView,
-    hashed,
-    is_admin,
-    is_early,
-    plan_of,
-    view,
-    view_all,
-)
+from privtally.service.operations import CampaignView, NewCampaign, PhaseView, hashed, is_admin, is_early, plan_of, view
 from privtally.service.problems import AnyRequest, ProblemError, read_body
 from privtally.store.campaigns import StoredCampaign, is_spent, numbered, pack
 from privtally.store.intake import Arrival, Outcome
 from privtally.store.session import StoredReport
 
-# Who may do what: everything but taking part needs the administrator's token.
 
-
-async def require_admin(connection: ASGIConnection[Any, Any, Any, Any], _: Any) -> None:
+async def require_admin(connection: ASGIConnection[Any, Any, Any, Any], _: Any = None) -> None:
     """Let only requests with the administrator's bearer token pass."""
-    await check_admin(connection, connection.app.state.collector)
-
-
-async def check_admin(connection: ASGIConnection[Any, Any, Any, Any], collector: Collector) -> None:
-    """The same for a route that is open in some cases."""
-    if not await is_from_admin(connection, collector):
+    if not await is_from_admin(connection):
         raise ProblemError(
             HTTPStatus.UNAUTHORIZED,
             "not-admin",
@@ -72,13 +56,11 @@ async def check_admin(connection: ASGIConnection[Any, Any, Any, Any], collector:
         )
 
 
-async def is_from_admin(connection: ASGIConnection[Any, Any, Any, Any], collector: Collector) -> bool:
+async def is_from_admin(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
     """Whether a request has the administrator's bearer token."""
+    collector: Collector = connection.app.state.collector
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     return scheme.lower() == "bearer" and await is_admin(collector.store, token.strip())
-
-
-# /v1/campaigns: what an administrator does, and the plans that everybody may see.
 
 
 _TO_READ = {"Cache-Control": "no-cache"}
@@ -95,7 +77,7 @@ async def create(request: AnyRequest, collector: TheCollector) -> CampaignView:
 @get(responses=refusals(401), summary="List all campaigns", **_FOR_ADMIN)
 async def list_all(collector: TheCollector) -> list[CampaignView]:
     """All campaigns, the newest first."""
-    return await view_all(collector.store)
+    return await operations.view_all(collector.store)
 
 
 @get("/{campaign_id:str}", responses=refusals(401, 404), summary="Show a campaign", **_FOR_ADMIN)
@@ -179,19 +161,18 @@ async def plan(
     campaign = await collector.campaign(campaign_id)
     if campaign.state is State.CLOSED:
         raise ProblemError(HTTPStatus.CONFLICT, "campaign-closed", "This campaign takes no more answers.")
-    published = await _plan_for(collector, campaign, token) if campaign.options.tokens else campaign.plans[-1]
+    published = await _plan_for(collector, campaign, token or "") if campaign.options.tokens else campaign.plans[-1]
     return _document(published.dump, published.digest, known)
 
 
-async def _plan_for(collector: Collector, campaign: StoredCampaign, token: str | None) -> Plan:
+async def _plan_for(collector: Collector, campaign: StoredCampaign, token: str) -> Plan:
     """The plan of a token's phase, for a token that can still pay for a report. Asking leaves no trace."""
-    work = partial(is_spent, campaign=campaign, token=hashed(token or ""))
-    spent = await collector.store.read(work)
+    spent = await collector.store.read(partial(is_spent, campaign=campaign, token=hashed(token)))
     if spent is None:
         raise ProblemError(HTTPStatus.FORBIDDEN, "token-missing", "This campaign is for people with a token.")
     if spent:
         raise ProblemError(HTTPStatus.CONFLICT, "token-spent", "This token was used: it counts no other report.")
-    published = plan_of(campaign, token or "")
+    published = plan_of(campaign, token)
     if published is None:
         raise ProblemError(HTTPStatus.CONFLICT, "turn-comes-later", "Your turn comes later: keep your token.")
     return published
@@ -211,7 +192,7 @@ async def plans(
     every_plan = (await collector.campaign(campaign_id)).plans
 
     def listed() -> bytes:
-        return b"[" + b",".join(each.dump().rstrip() for each in every_plan) + b"]"
+        return b"[" + b",".join(published.dump().rstrip() for published in every_plan) + b"]"
 
     return _document(listed, every_plan[-1].digest, known)
 
@@ -236,9 +217,6 @@ async def _body(request: AnyRequest, kind: type[Any]) -> Any:
     return canonical.refusing(read, kind, RequestError, "the request")
 
 
-# What comes of a campaign: numbers of reports, estimates, and exports.
-
-
 @get(
     "/{campaign_id:str}/estimates",
     security=EVERYBODY_OR_ADMIN,
@@ -261,11 +239,11 @@ async def estimates(
     """
     campaign = await collector.campaign(campaign_id)
     if not campaign.options.published:
-        await check_admin(request, collector)
-    if await is_from_admin(request, collector):
+        await require_admin(request)
+    if await is_from_admin(request):
         estimate: Estimate | None = await collector.estimates.current(campaign, method, by_round=by_round)
     else:
-        estimate = await collector.estimates.recent(campaign, method, by_round=by_round)
+        estimate = given(await collector.estimates.recent(campaign, method, by_round=by_round))
     if estimate is None:
         detail = "the campaign's first estimate is being computed; try again in a moment"
         raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "computing", detail)
@@ -328,25 +306,16 @@ async def receive(campaign_id: FromPath[str], request: AnyRequest, collector: Th
             outcomes[place] = "wrong_plan"
             continue
         number, plan = plans[report.plan]
-        try:
-            codes = pack(plan, check_report(plan, report))
-        except ReportError:
-            continue
-        stored = StoredReport(number, bytes.fromhex(report.id), codes)
-        arrivals[place] = _with_token(campaign, plan, stored, token)
+        with suppress(ReportError):
+            stored = StoredReport(number, bytes.fromhex(report.id), pack(plan, check_report(plan, report)))
+            arrivals[place] = _with_token(campaign, plan, stored, token)
     for place, outcome in zip(arrivals, await collector.intake.accept(list(arrivals.values())), strict=True):
         outcomes[place] = outcome
-    for kind, times in Counter(outcomes).items():
-        collector.reports.labels(kind).inc(times)
-    return Receipt(
-        accepted=outcomes.count("accepted"),
-        repeated=outcomes.count("repeated"),
-        refused=[
-            Refused(place, outcome)
-            for place, outcome in enumerate(outcomes)
-            if outcome != "accepted" and outcome != "repeated"
-        ],
-    )
+    times = Counter(outcomes)
+    for outcome, number in times.items():
+        collector.reports.labels(outcome).inc(number)
+    refused = [Refused(place, kind) for place, kind in enumerate(outcomes) if kind != "accepted" and kind != "repeated"]
+    return Receipt(times["accepted"], times["repeated"], refused)
 
 
 def _with_token(campaign: StoredCampaign, plan: Plan, report: StoredReport, token: str | None) -> Arrival:
@@ -379,19 +348,7 @@ def _loaded(line: bytes) -> Report | None:
 CAMPAIGNS = Router(
     "/v1/campaigns",
     route_handlers=[
-        create,
-        list_all,
-        show,
-        remove,
-        remove_reports,
-        advance,
-        refresh,
-        close,
-        plan,
-        plans,
-        receive,
-        estimates,
-        counters,
-        export,
+        *(create, list_all, show, remove, remove_reports, advance, refresh, close),
+        *(plan, plans, receive, estimates, counters, export),
     ],
 )

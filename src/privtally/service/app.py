@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -21,17 +22,15 @@ from privtally.errors import ServiceError
 from privtally.service.api import CAMPAIGNS, require_admin
 from privtally.service.collector import Collector, Estimates, TheCollector
 from privtally.service.openapi import ADMIN, COMPONENTS, refusals
-from privtally.service.operations import Advise, first_admin_token, new_admin_token, rewrite_if_due
+from privtally.service.operations import ADMIN_SETTING, Advise, first_admin_token, new_admin_token, rewrite_if_due
 from privtally.service.pages import add_pages
 from privtally.service.pages.rendering import Setup
 from privtally.service.problems import name_all_methods, refuse
 from privtally.store import open_store
+from privtally.store.campaigns import setting
 from privtally.store.intake import fold_all
-from privtally.store.session import Session, Store
+from privtally.store.session import Store
 from privtally.version import __version__
-
-# /livez, /readyz and /metrics: for those who watch the service.
-
 
 # A counter's time of creation would say when the first report of an outcome came.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library does not type it
@@ -47,12 +46,8 @@ async def livez() -> str:
 @get("/readyz", responses=refusals(), summary="Whether the service can take reports", media_type="text/plain")
 async def readyz(collector: TheCollector) -> str:
     """Answers while the store does and reports are stored; otherwise 503."""
-
-    async def work(session: Session) -> None:
-        await session.fetch("SELECT 1 FROM settings")
-
     collector.intake.check()
-    await collector.store.read(work)
+    await collector.store.read(partial(setting, name=ADMIN_SETTING))
     return "ready\n"
 
 
@@ -107,11 +102,8 @@ def create_app(store: Store, advise: Advise | None = None, estimates: Estimates 
     )
 
 
-# Running the service until it is told to stop, and what it logs: events as JSON, never an address.
-
-
 _BACKLOG = 2_048
-_SECONDS_TO_FINISH = 20
+SECONDS_TO_FINISH = 20
 _USUAL = frozenset(vars(logging.makeLogRecord({})))
 
 
@@ -159,7 +151,7 @@ async def serve(
             log_config=None,
             proxy_headers=False,
             server_header=False,
-            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
         )
         await PoliteServer(config).serve(sockets=[listening])
     finally:

@@ -19,7 +19,6 @@ from privtally.collector.estimate import estimate
 from privtally.documents.campaign import History
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
-from privtally.documents.report import Report
 from privtally.errors import EstimateError, FailedEstimateError, PrivtallyError
 from privtally.names import Method
 from privtally.service import operations
@@ -43,22 +42,19 @@ _Kind = tuple[str, Method, bool]
 """A campaign's id, the method, and whether the estimate has all rounds."""
 
 
+Known = Estimate | EstimateError | None
+"""The last estimate, or why there is none; None before the first one is finished."""
+
+
 @dataclass
 class _Kept:
-    """The last estimate of one kind, or why there is none, and the task that computes the next."""
+    """What is known of one kind, and the task that computes the next estimate."""
 
-    estimate: Estimate | None = None
-    refusal: EstimateError | None = None
+    known: Known = None
     totals: Sequence[int] = ()
     due: float = -inf
     """From when on it is computed again for everybody."""
     task: asyncio.Task[None] | None = None
-
-    def result(self) -> Estimate | None:
-        """What is known; None before the first estimate is finished."""
-        if self.estimate is None and self.refusal is not None:
-            raise self.refusal.with_traceback(None)
-        return self.estimate
 
 
 class Estimates:
@@ -73,7 +69,7 @@ class Estimates:
     ) -> None:
         self._store, self._estimating, self._clock, self._patience = store, estimating, clock, patience
         self._kept: dict[_Kind, _Kept] = {}
-        self._campaigns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def current(self, campaign: StoredCampaign, method: Method, *, by_round: bool = False) -> Estimate:
@@ -85,16 +81,16 @@ class Estimates:
         task = kept.task or self._begin(kept, kind, campaign)
         await asyncio.wait({task})
         task.result()
-        result = kept.result()
-        assert result is not None
-        return result
+        estimate = given(kept.known)
+        assert estimate is not None
+        return estimate
 
     async def recent(
-        self, campaign: StoredCampaign, method: Method, *, by_round: bool = False, pause: bool = True
-    ) -> Estimate | None:
-        """The last estimate: within a pause it is not computed again, however many ask.
+        self, campaign: StoredCampaign, method: Method = "likelihood", *, by_round: bool = False, pause: bool = True
+    ) -> Known:
+        """What is known within a moment: within a pause it is not computed again, however many ask.
 
-        None if the first one is not finished in time, since it takes long or waits for other campaigns.
+        None if the first estimate is not finished in time, since it takes long or waits for other campaigns.
         """
         kind = campaign.id, method, by_round
         kept = self._kept.setdefault(kind, _Kept())
@@ -105,7 +101,7 @@ class Estimates:
             await asyncio.wait({task}, timeout=self._patience)
             if task.done():
                 task.result()
-        return kept.result()
+        return kept.known
 
     async def of(self, history: History, method: Method, *, by_round: bool = False) -> Estimate:
         """The estimate from a campaign's phases, of which some may have no reports yet."""
@@ -126,34 +122,41 @@ class Estimates:
     def forget(self, campaign_id: str) -> None:
         """Keep nothing of a campaign that was deleted."""
         self._kept = {kind: kept for kind, kept in self._kept.items() if kind[0] != campaign_id}
-        self._campaigns.pop(campaign_id, None)
+        self._locks.pop(campaign_id, None)
 
     def _begin(self, kept: _Kept, kind: _Kind, campaign: StoredCampaign) -> asyncio.Task[None]:
         """Start the next estimate, and forget the first of too many, but none that may not be computed again now."""
         task = kept.task = asyncio.create_task(self._compute(kept, kind, campaign))
         task.add_done_callback(_log_defect)
-        old = [other for other, each in self._kept.items() if each.task is None and each.due <= self._clock()]
-        for other in old[: max(len(self._kept) - MOST_KEPT, 0)]:
-            del self._kept[other]
+        idle = [past for past, last in self._kept.items() if last.task is None and last.due <= self._clock()]
+        for past in idle[: max(len(self._kept) - MOST_KEPT, 0)]:
+            del self._kept[past]
         return task
 
     async def _compute(self, kept: _Kept, kind: _Kind, campaign: StoredCampaign) -> None:
         _, method, by_round = kind
         try:
-            async with self._campaigns[campaign.id], self._slots:
+            async with self._locks[campaign.id], self._slots:
                 begin = self._clock()
                 if await operations.totals(self._store, campaign) != kept.totals:
                     history = await operations.history(self._store, campaign)
                     try:
-                        kept.estimate = await self.of(history, method, by_round=by_round)
+                        kept.known = await self.of(history, method, by_round=by_round)
                     except EstimateError as refusal:
-                        kept.estimate, kept.refusal = None, refusal
+                        kept.known = refusal.with_traceback(None)
                     kept.totals = [counts.reports for _, counts in history]
                 if any(kept.totals):
                     end = self._clock()
                     kept.due = end + max(PAUSE, PAUSES * (end - begin))
         finally:
             kept.task = None
+
+
+def given(known: Known) -> Estimate | None:
+    """The estimate, unless it is refused."""
+    if isinstance(known, EstimateError):
+        raise known.with_traceback(None)
+    return known
 
 
 def _log_defect(task: asyncio.Task[None]) -> None:
@@ -197,9 +200,6 @@ class Collector:
 
 TheCollector = NamedDependency[Collector]
 """How a route asks for the collector."""
-
-
-# Everything that a campaign holds, to take away.
 
 
 Format = Literal["csv", "json", "ndjson", "parquet"]
@@ -257,7 +257,11 @@ async def _reports(collector: Collector, campaign: StoredCampaign, *, ids: bool)
     """One report a line. Without ids nobody can find their own report, and nobody else can either."""
     for number, plan in numbered(campaign):
         async for page in pages(collector.store.read, number, plan):
-            yield b"".join(_line(report, ids=ids) for report in page)
+            if ids:
+                yield b"".join(page.lines())
+            else:
+                codes = ({"plan": report.plan, "codes": report.codes} for report in page)
+                yield msgspec.json.Encoder().encode_lines(codes)
 
 
 async def _table(collector: Collector, campaign: StoredCampaign, *, ids: bool) -> AsyncIterator[bytes]:
@@ -273,9 +277,3 @@ async def _table(collector: Collector, campaign: StoredCampaign, *, ids: bool) -
         file = stack.enter_context(path.open("rb"))
         while piece := await asyncio.to_thread(file.read, _PIECE):
             yield piece
-
-
-def _line(report: Report, *, ids: bool) -> bytes:
-    if ids:
-        return report.dump() + b"\n"
-    return msgspec.json.encode({"plan": report.plan, "codes": report.codes}) + b"\n"

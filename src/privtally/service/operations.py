@@ -26,8 +26,6 @@ from privtally.store.campaigns import Options, StoredCampaign, counts_of, number
 from privtally.store.intake import fold_all
 from privtally.store.session import Session, Store, Work
 
-# Which campaign to run, as whoever starts the service recommends it.
-
 
 class Advice(Protocol):
     """What is recommended: a campaign, and half the width of a 95 % interval to expect, in percentage points."""
@@ -43,9 +41,6 @@ class Advise(Protocol):
     """Gives advice for questions, a budget, a number of people, and how many questions to hide the one used among."""
 
     def __call__(self, schema: Schema, epsilon: float, people: int, *, hide_among: HideAmong) -> Advice: ...
-
-
-# What the next phase of a campaign is learned from, and with what.
 
 
 def to_learn_from(phases: Sequence[Phase]) -> list[Phase]:
@@ -89,16 +84,12 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise RequestError("'people' goes with mechanism auto; say in 'options' how many the next phase asks")
             if self.hide_among != HIDE_AMONG:
                 raise RequestError("'hide_among' goes with mechanism auto; say with 'decoys' what a report shows")
-        elif self.people is None:
+            return
+        if self.people is None:
             raise RequestError("mechanism auto needs 'people', how many will be asked in all")
-        else:
-            self._check_chosen(self.people)
-
-    def _check_chosen(self, people: int) -> None:
-        """Refuse what mechanism auto chooses itself."""
-        check_people(people)
-        usual, options = Options(), self.options
-        changed = any(getattr(options, name) != getattr(usual, name) for name in Learning.__struct_fields__)
+        check_people(self.people)
+        usual = Options()
+        changed = any(getattr(self.options, name) != getattr(usual, name) for name in Learning.__struct_fields__)
         jointly = (self.together, self.single, self.pairs_of)
         if (self.groups, self.pivots, self.decoys, *jointly) != (None, 1, None, None, None, None) or changed:
             raise RequestError(
@@ -124,35 +115,33 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 async def create(store: Store, new: NewCampaign, advise: Advise | None = None) -> StoredCampaign:
     """Start a campaign with a first plan of its own; mechanism auto takes what is advised."""
-    chosen = await asyncio.to_thread(_advised, new, advise)
-    plan = await asyncio.to_thread(_first_plan, chosen)
+    chosen, plan = await asyncio.to_thread(_begun, new, advise)
     return await store.write(partial(campaigns.create, title=chosen.title, plan=plan, options=chosen.options))
 
 
-def _advised(new: NewCampaign, advise: Advise | None) -> NewCampaign:
-    """The campaign with a mechanism."""
-    if new.people is None:
-        return new
+def _begun(new: NewCampaign, advise: Advise | None) -> tuple[NewCampaign, Plan]:
+    """The campaign with a mechanism, and its first plan."""
+    chosen = new if new.people is None else _advised(new, new.people, advise)
+    plan = chosen.asking.first_plan(chosen.schema, chosen.epsilon, answers=chosen.answers)
+    if NAMED[plan.name].learns:
+        check_groups(plan, chosen.options)
+    return chosen, plan
+
+
+def _advised(new: NewCampaign, people: int, advise: Advise | None) -> NewCampaign:
     if advise is None:
         raise RequestError("this service has no advice to choose a mechanism by; name one")
     try:
-        advice = advise(new.schema, new.epsilon, new.people, hide_among=new.hide_among)
+        advice = advise(new.schema, new.epsilon, people, hide_among=new.hide_among)
     except CampaignError as fault:  # there is no campaign yet that could be in a wrong state
         raise RequestError(str(fault)) from None
     return msgspec.structs.replace(
         new,
         people=None,
         hide_among=HIDE_AMONG,
-        options=msgspec.structs.replace(new.options, people=new.people),
+        options=msgspec.structs.replace(new.options, people=people),
         **advice.design.options,
     )
-
-
-def _first_plan(new: NewCampaign) -> Plan:
-    plan = new.asking.first_plan(new.schema, new.epsilon, answers=new.answers)
-    if NAMED[plan.name].learns:
-        check_groups(plan, new.options)
-    return plan
 
 
 async def find(store: Store, campaign_id: str) -> StoredCampaign:
@@ -185,20 +174,16 @@ async def advance(store: Store, campaign_id: str, digest: str) -> Plan:
     new plan rests on are stored with it.
     """
     campaign = await find(store, campaign_id)
-    there = campaign.after(digest)
-    if there is not None:
-        return _as_learned(there)
-    if campaign.open_plan is None:
-        raise CampaignError("the campaign is closed, so that no phase can follow; open another round first")
-    if campaign.open_plan.digest != digest:
-        raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
-    phases = to_learn_from(await history(store, campaign))
-    plan = await asyncio.to_thread(learn_with, campaign.options, phases)
-    published = await and_rewrite(store, partial(campaigns.publish, campaign_id=campaign_id, plan=plan, history=phases))
-    return _as_learned(published)
-
-
-def _as_learned(plan: Plan) -> Plan:
+    plan = campaign.after(digest)
+    if plan is None:
+        if campaign.open_plan is None:
+            raise CampaignError("the campaign is closed, so that no phase can follow; open another round first")
+        if campaign.open_plan.digest != digest:
+            raise CampaignError("this plan is not the campaign's open one, so that no phase can follow it")
+        phases = to_learn_from(await history(store, campaign))
+        next_plan = await asyncio.to_thread(learn_with, campaign.options, phases)
+        publish = partial(campaigns.publish, campaign_id=campaign_id, plan=next_plan, history=phases)
+        plan = await and_rewrite(store, publish)
     if plan.learned is None:
         raise CampaignError("another round follows this plan, so that no phase can be learned from it")
     return plan
@@ -210,19 +195,16 @@ async def refresh(store: Store, campaign_id: str, digest: str) -> Plan:
     Asked again with the same digest, it gives the same plan.
     """
     campaign = await find(store, campaign_id)
-    there = campaign.after(digest)
-    if there is not None:
-        return _as_refreshed(there)
-    if campaign.plans[-1].digest != digest:
-        raise CampaignError("this plan is not the campaign's last one, so that no round can follow it")
-    started = zip(campaign.plans, await totals(store, campaign), strict=True)
-    if not any(reports for plan, reports in started if plan.round == campaign.plans[-1].round):
-        raise CampaignError("nobody has answered in this round, so that another one would ask the same")
-    plan = refreshed(campaign.plans)
-    return _as_refreshed(await and_rewrite(store, partial(campaigns.start_round, campaign_id=campaign_id, plan=plan)))
-
-
-def _as_refreshed(plan: Plan) -> Plan:
+    plan = campaign.after(digest)
+    if plan is None:
+        last = campaign.plans[-1]
+        if last.digest != digest:
+            raise CampaignError("this plan is not the campaign's last one, so that no round can follow it")
+        reports = zip(campaign.plans, await totals(store, campaign), strict=True)
+        if not any(number for earlier, number in reports if earlier.round == last.round):
+            raise CampaignError("nobody has answered in this round, so that another one would ask the same")
+        start = partial(campaigns.start_round, campaign_id=campaign_id, plan=refreshed(campaign.plans))
+        plan = await and_rewrite(store, start)
     if plan.learned is not None:
         raise CampaignError("another phase follows this plan in the same round; start a round after the last phase")
     return plan
@@ -277,9 +259,6 @@ async def _confirm(store: Store, campaign_id: str, title: str) -> None:
         raise CampaignError("the title does not match the campaign's, so that nothing was deleted; give it exactly")
 
 
-# A campaign as an operator sees it.
-
-
 class PhaseView(msgspec.Struct, frozen=True):
     """A phase with the number of its reports so far."""
 
@@ -325,11 +304,8 @@ async def view_all(store: Store) -> list[CampaignView]:
     return [await view(store, campaign) for campaign in await store.read(campaigns.every)]
 
 
-# Tokens: the administrator's, and those that let somebody take part once.
-
-
 MOST_TOKENS = 1_000_000
-ADMIN = "admin_token"
+ADMIN_SETTING = "admin_token"
 """The setting that holds the hash of the administrator's token."""
 _BYTES = 16
 
@@ -337,20 +313,20 @@ _BYTES = 16
 async def new_admin_token(store: Store) -> str:
     """A new administrator's token, to be shown once; the one before is worth nothing from now on."""
     token = secrets.token_urlsafe(32)
-    await store.write(partial(campaigns.change_setting, name=ADMIN, value=hashed(token).hex()))
+    await store.write(partial(campaigns.change_setting, name=ADMIN_SETTING, value=hashed(token).hex()))
     return token
 
 
 async def first_admin_token(store: Store) -> str | None:
     """The administrator's token if the store has none yet."""
     token = secrets.token_urlsafe(32)
-    is_new = await store.write(partial(campaigns.first_setting, name=ADMIN, value=hashed(token).hex()))
+    is_new = await store.write(partial(campaigns.first_setting, name=ADMIN_SETTING, value=hashed(token).hex()))
     return token if is_new else None
 
 
 async def is_admin(store: Store, token: str) -> bool:
     """Whether this is the administrator's token."""
-    expected = await store.read(partial(campaigns.setting, name=ADMIN))
+    expected = await store.read(partial(campaigns.setting, name=ADMIN_SETTING))
     return expected is not None and hmac.compare_digest(hashed(token).hex(), expected)
 
 

@@ -26,9 +26,6 @@ from privtally.store.session import log_defect
 AnyRequest = Request[Any, Any, Any]
 
 
-# What OPTIONS answers: every method of a path.
-
-
 async def name_all_methods(message: Message, scope: Scope) -> None:
     """Name every method of the path in the answer to OPTIONS; the framework names those it was told of first."""
     if scope.get("method") != "OPTIONS" or message["type"] != "http.response.start" or "path_template" not in scope:
@@ -78,11 +75,6 @@ REFUSALS: Mapping[type[PrivtallyError], tuple[HTTPStatus, str]] = {
 """What each refusal of the library is over HTTP; the first that fits."""
 
 
-def status_and_name(fault: PrivtallyError) -> tuple[HTTPStatus, str]:
-    """What a refusal of the library is over HTTP."""
-    return next(refusal for kind, refusal in REFUSALS.items() if isinstance(fault, kind))
-
-
 def problem(
     status: HTTPStatus, name: str, detail: str | None, headers: Mapping[str, str] | None = None
 ) -> Response[Any]:
@@ -105,15 +97,13 @@ def refuse(_: AnyRequest, fault: Exception) -> Response[Any]:
             _LOG.warning("unavailable", extra={"cause": type(fault.__cause__).__name__})
             return problem(*REFUSALS[UnavailableError], "Nothing was stored; try again in a moment.")
         case PrivtallyError():
-            return problem(*status_and_name(fault), str(fault))
+            status, name = next(refusal for kind, refusal in REFUSALS.items() if isinstance(fault, kind))
+            return problem(status, name, str(fault))
         case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
             status = HTTPStatus(fault.status_code)
             return problem(status, _RENAMED.get(status) or status.phrase.lower().replace(" ", "-"), None, fault.headers)
     log_defect(fault)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "defect", None)
-
-
-# Bodies of requests, which are read only if they come as what a route takes.
 
 
 FORM = "application/x-www-form-urlencoded"

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,9 +17,6 @@ from privtally.errors import CampaignError, UnknownCampaignError
 from privtally.exact import canonical
 from privtally.exact.types import Codes
 from privtally.store.session import Session, Store, Work
-
-# What an operator decides about a campaign beside its first plan.
-
 
 MOST_ABOUT = 1_000
 
@@ -42,11 +40,8 @@ class Options(Learning, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             raise CampaignError(f"'about' must be printable text of at most {MOST_ABOUT:,} characters")
 
 
-# Codes of a report in bytes: the smallest unsigned integers that hold every code of the plan, little-endian.
-
-
 def pack(plan: Plan, codes: Sequence[int]) -> bytes:
-    """The codes of one report to the plan."""
+    """The codes of one report in bytes: little-endian integers, as small as hold every code of the plan."""
     return np.array(codes, dtype=_type(plan)).tobytes()
 
 
@@ -60,19 +55,16 @@ def _type(plan: Plan) -> np.dtype[np.unsignedinteger]:
     return np.min_scalar_type(max(plan.mechanism.outputs) - 1).newbyteorder("<")
 
 
-# Stored reports, page by page in the order of their ids, which says nothing about the order of their arrival.
-
-
 PAGE = 2_000
 
 
-Rows = list[tuple[bytes, bytes]]
+Rows = list[tuple[Any, ...]]
 Read = Callable[[Work[Rows]], Awaitable[Rows]]
 """How a page is read: `store.read` for a transaction a page, so that nobody waits for a reader, or all in one."""
 
 
 async def pages(read: Read, number: int, plan: Plan) -> AsyncIterator[Reports]:
-    """All reports to a plan with this key."""
+    """All reports to a plan with this key, in the order of their ids, which says nothing about that of arrival."""
     last = b""
     while rows := await read(partial(_page, number=number, after=last)):
         ids, packed = [report_id for report_id, _ in rows], [codes for _, codes in rows]
@@ -83,10 +75,7 @@ async def pages(read: Read, number: int, plan: Plan) -> AsyncIterator[Reports]:
 
 async def _page(session: Session, number: int, after: bytes) -> Rows:
     sql = "SELECT id, codes FROM reports WHERE plan = $1 AND id > $2 ORDER BY id LIMIT $3"
-    return [(report_id, codes) for report_id, codes in await session.fetch(sql, number, after, PAGE)]
-
-
-# The counts of a plan's reports, kept up to date as reports arrive.
+    return await session.fetch(sql, number, after, PAGE)
 
 
 FOLD_AFTER = 1 << 16
@@ -109,14 +98,12 @@ async def reports_of(session: Session, number: int) -> int:
 
 async def fold(session: Session, number: int, plan: Plan) -> None:
     """Count what is not counted yet."""
-    await session.fetch(f"SELECT 1 FROM plans WHERE number = $1{session.for_update}", number)  # noqa: S608  # own names
+    held = await session.fetch(f"SELECT counts FROM plans WHERE number = $1{session.for_update}", number)  # noqa: S608  # own names
     rows = await session.fetch("DELETE FROM uncounted WHERE plan = $1 RETURNING codes, times", number)
-    if not rows:
-        return
-    ((document,),) = await session.fetch("SELECT counts FROM plans WHERE number = $1", number)
-    counts = _sum(plan, document, rows)
-    statement = "UPDATE plans SET counts = $2, counted = $3 WHERE number = $1"
-    await session.fetch(statement, number, counts.dump(), counts.reports)
+    if rows:
+        counts = _sum(plan, held[0][0], rows)
+        statement = "UPDATE plans SET counts = $2, counted = $3 WHERE number = $1"
+        await session.fetch(statement, number, counts.dump(), counts.reports)
 
 
 def _sum(plan: Plan, document: bytes, rows: list[tuple[bytes, int]]) -> Counts:
@@ -127,9 +114,6 @@ def _sum(plan: Plan, document: bytes, rows: list[tuple[bytes, int]]) -> Counts:
     return counts + count_times(plan, unpack(plan, [codes for codes, _ in rows]), times)
 
 
-# Campaigns as they are stored, with their titles, options and plans.
-
-
 _SELECT = "SELECT number, title, options, closed FROM campaigns"
 MOST_PLANS = 512
 """How many plans are kept in memory."""
@@ -137,31 +121,18 @@ _BATCH = 10_000
 """How many rows a statement inserts: PostgreSQL's client gives each statement a limited time."""
 
 
-@dataclass(frozen=True)
-class StoredCampaign:
+@dataclass(frozen=True, kw_only=True)
+class StoredCampaign(Campaign):
     """A campaign with its key, title and options; `plan_numbers` are the plans' keys in the database."""
 
     number: int
     title: str
     options: Options
-    document: Campaign
     plan_numbers: tuple[int, ...]
 
     @property
     def id(self) -> str:
         return self.plans[0].digest
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        return self.document.plans
-
-    @property
-    def state(self) -> State:
-        return self.document.state
-
-    @property
-    def open_plan(self) -> Plan | None:
-        return self.document.open_plan
 
     def after(self, digest: str) -> Plan | None:
         """The plan that follows the one with this digest, if there is one."""
@@ -171,7 +142,6 @@ class StoredCampaign:
 
 async def create(session: Session, title: str, plan: Plan, options: Options) -> StoredCampaign:
     """Store a campaign that is open from now on."""
-    document = Campaign.draft(plan).open()
     ((number,),) = await session.fetch(
         "INSERT INTO campaigns (id, title, options, needs_token) VALUES ($1, $2, $3, $4) RETURNING number",
         plan.digest,
@@ -179,13 +149,14 @@ async def create(session: Session, title: str, plan: Plan, options: Options) -> 
         msgspec.json.encode(options),
         int(options.tokens),
     )
-    return StoredCampaign(number, title, options, document, (await _insert_plan(session, number, plan),))
+    await _insert_plan(session, number, plan)
+    return await find(session, plan.digest)
 
 
-async def find(session: Session, campaign_id: str) -> StoredCampaign:
-    """The campaign with an id; refused if there is none."""
+async def find(session: Session, campaign_id: str, lock: str = "") -> StoredCampaign:
+    """The campaign with an id, held against changes if a lock of the session is named; refused if there is none."""
     canonical.check_digest(campaign_id, "a campaign's id", UnknownCampaignError)
-    campaigns = await _campaigns(session, f"{_SELECT} WHERE id = $1", campaign_id)
+    campaigns = await _campaigns(session, f"{_SELECT} WHERE id = $1{lock}", campaign_id)
     if not campaigns:
         raise UnknownCampaignError("there is no campaign with this id; check the link")
     return campaigns[0]
@@ -195,16 +166,12 @@ async def find_by_prefix(session: Session, start: str) -> StoredCampaign:
     """The campaign whose id begins so; refused unless there is exactly one."""
     if not start:
         raise UnknownCampaignError("the campaign's id is empty; give at least the beginning of one")
-    ids = [
-        campaign_id
-        for (campaign_id,) in await session.fetch("SELECT id FROM campaigns")
-        if campaign_id.startswith(start)
-    ]
-    if not ids:
+    campaigns = await _campaigns(session, f"{_SELECT} WHERE substr(id, 1, length($1)) = $1", start)
+    if not campaigns:
         raise UnknownCampaignError(f"no campaign has an id that begins with '{start}'; privtally campaign list has all")
-    if len(ids) > 1:
-        raise UnknownCampaignError(f"{len(ids)} campaigns have an id that begins with '{start}'; give more of it")
-    return await find(session, ids[0])
+    if len(campaigns) > 1:
+        raise UnknownCampaignError(f"{len(campaigns)} campaigns have an id that begins with '{start}'; give more of it")
+    return campaigns[0]
 
 
 async def every(session: Session) -> list[StoredCampaign]:
@@ -217,10 +184,10 @@ async def publish(session: Session, campaign_id: str, plan: Plan, history: Histo
 
     Reports keep coming while a plan is learned, so the counts that it rests on are stored with it.
     """
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if plan.phase <= len(campaign.plans):
         return campaign.plans[plan.phase - 1]
-    followed = campaign.document.close().follow(plan)
+    followed = campaign.close().follow(plan)
     number = await _insert_plan(session, campaign.number, plan)
     numbers = {source.digest: key for key, source in numbered(campaign)}
     await session.execute_many(
@@ -235,15 +202,12 @@ async def start_round(session: Session, campaign_id: str, plan: Plan) -> Plan:
 
     Earlier phases take reports again, so a closed campaign must still have their ids: only these stop repeats.
     """
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if plan.phase <= len(campaign.plans):
         return campaign.plans[plan.phase - 1]
-    closed = campaign.document
-    if closed.state is State.OPEN:
-        closed = closed.close()
-    elif not await has_its_reports(session, campaign):
+    if campaign.state is State.CLOSED and not await has_its_reports(session, campaign):
         raise CampaignError("the reports of this campaign were deleted, so that no round can follow; start a new one")
-    followed = closed.follow(plan)
+    followed = (campaign if campaign.state is State.CLOSED else campaign.close()).follow(plan)
     await _insert_plan(session, campaign.number, plan)
     await session.fetch("UPDATE campaigns SET closed = 0 WHERE number = $1", campaign.number)
     return followed.plans[-1]
@@ -251,14 +215,14 @@ async def start_round(session: Session, campaign_id: str, plan: Plan) -> Plan:
 
 async def close(session: Session, campaign_id: str) -> StoredCampaign:
     """Take no more reports; closing again changes nothing."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     await session.fetch("UPDATE campaigns SET closed = 1 WHERE number = $1", campaign.number)
     return await find(session, campaign_id)
 
 
 async def delete(session: Session, campaign_id: str) -> None:
     """Delete a closed campaign with everything that belongs to it."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if campaign.state is not State.CLOSED:
         raise CampaignError("only a closed campaign can be deleted; close it first")
     for table in ("reports", "uncounted", "learned"):
@@ -269,7 +233,7 @@ async def delete(session: Session, campaign_id: str) -> None:
 
 async def delete_reports(session: Session, campaign_id: str) -> None:
     """Delete the reports of a closed campaign, whose ids no longer need to stop repeats, and keep their counts."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if campaign.state is not State.CLOSED:
         raise CampaignError("reports can be deleted once the campaign is closed: until then their ids stop repeats")
     for number, plan in numbered(campaign):
@@ -279,7 +243,7 @@ async def delete_reports(session: Session, campaign_id: str) -> None:
 
 async def add_tokens(session: Session, campaign_id: str, hashes: Iterable[bytes]) -> None:
     """Let these tokens, known by their hashes alone, be spent on one report each."""
-    campaign = await _locked(session, campaign_id)
+    campaign = await find(session, campaign_id, session.for_update)
     if not campaign.options.tokens or campaign.state is State.CLOSED:
         raise CampaignError(
             "tokens are for open campaigns that were created with them; create the campaign with --tokens"
@@ -333,11 +297,6 @@ async def end_setting(session: Session, name: str, value: str) -> None:
     await session.fetch("DELETE FROM settings WHERE name = $1 AND value = $2", name, value)
 
 
-async def _locked(session: Session, campaign_id: str) -> StoredCampaign:
-    await session.fetch(f"SELECT 1 FROM campaigns WHERE id = $1{session.for_update}", campaign_id)  # noqa: S608  # own names
-    return await find(session, campaign_id)
-
-
 async def has_its_reports(session: Session, campaign: StoredCampaign) -> bool:
     """Whether no reports were deleted: every plan with counts has stored reports."""
     for number in campaign.plan_numbers:
@@ -351,10 +310,16 @@ async def _campaigns(session: Session, sql: str, *parameters: str) -> list[Store
     campaigns = []
     for number, title, options, closed in await session.fetch(sql, *parameters):
         rows = await session.fetch("SELECT number, document FROM plans WHERE campaign = $1 ORDER BY phase", number)
-        state = State.CLOSED if closed else State.OPEN
-        document = Campaign(tuple(_plan(document) for _, document in rows), state)
-        decoded = msgspec.json.decode(options, type=Options)
-        campaigns.append(StoredCampaign(number, title, decoded, document, tuple(key for key, _ in rows)))
+        campaigns.append(
+            StoredCampaign(
+                tuple(_plan(document) for _, document in rows),
+                State.CLOSED if closed else State.OPEN,
+                number=number,
+                title=title,
+                options=msgspec.json.decode(options, type=Options),
+                plan_numbers=tuple(key for key, _ in rows),
+            )
+        )
     return campaigns
 
 

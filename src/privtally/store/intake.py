@@ -10,9 +10,6 @@ from privtally.errors import UnavailableError
 from privtally.store.campaigns import FOLD_AFTER, every, fold, numbered
 from privtally.store.session import Key, Session, Store, StoredReport, log_defect
 
-# Accepting reports: each counts once, a repeated one is a success, and every refusal has a name.
-
-
 Outcome = Literal["accepted", "repeated"] | Refusal
 
 
@@ -24,6 +21,14 @@ class Arrival(NamedTuple):
     token: bytes | None = None
     refusal_if_new: Refusal | None = None
     """Why it is refused unless it was stored before."""
+
+    @property
+    def key(self) -> Key:
+        return self.report.plan, self.report.id
+
+    @property
+    def token_key(self) -> Key:
+        return self.campaign, self.token or b""
 
 
 class RacedError(Exception):
@@ -42,10 +47,10 @@ async def accept(session: Session, arrivals: Sequence[Arrival]) -> list[Outcome]
     the reply was lost must not be made to answer again.
     """
     campaigns = await _campaigns(session, {arrival.campaign for arrival in arrivals})
-    tokens = {_token(arrival) for arrival in arrivals if campaigns[arrival.campaign].needs_token and arrival.token}
+    tokens = {arrival.token_key for arrival in arrivals if campaigns[arrival.campaign].needs_token and arrival.token}
     # Tokens are held before reports are looked up: whoever spent one meanwhile has stored its report by then.
     spent = await session.hold_tokens(sorted(tokens)) if tokens else {}
-    known = await session.known_reports(sorted({_key(arrival) for arrival in arrivals}))
+    known = await session.known_reports(sorted({arrival.key for arrival in arrivals}))
     outcomes: list[Outcome] = []
     paid, new = [], []
     for arrival in arrivals:
@@ -53,11 +58,11 @@ async def accept(session: Session, arrivals: Sequence[Arrival]) -> list[Outcome]
         outcome = _outcome(arrival, campaign, known, spent)
         outcomes.append(outcome)
         if outcome == "accepted":
-            known[_key(arrival)] = arrival.report.codes
+            known[arrival.key] = arrival.report.codes
             new.append(arrival.report)
             if campaign.needs_token:
-                spent[_token(arrival)] = True
-                paid.append(_token(arrival))
+                spent[arrival.token_key] = True
+                paid.append(arrival.token_key)
     if paid:
         await session.spend_tokens(sorted(paid))
     if new and await session.insert_reports(sorted(new)) != len(new):
@@ -67,16 +72,16 @@ async def accept(session: Session, arrivals: Sequence[Arrival]) -> list[Outcome]
 
 def _outcome(arrival: Arrival, campaign: _Known, known: Mapping[Key, bytes], spent: Mapping[Key, bool]) -> Outcome:
     """What becomes of a report, given the codes of the known reports and whether each issued token was spent."""
-    if _key(arrival) in known:
-        return "repeated" if known[_key(arrival)] == arrival.report.codes else "id_conflict"
+    if arrival.key in known:
+        return "repeated" if known[arrival.key] == arrival.report.codes else "id_conflict"
     if campaign.closed:
         return "phase_closed"
     if arrival.refusal_if_new is not None:
         return arrival.refusal_if_new
     if campaign.needs_token:
-        if _token(arrival) not in spent:
+        if arrival.token_key not in spent:
             return "token_missing"
-        if spent[_token(arrival)]:
+        if spent[arrival.token_key]:
             return "token_spent"
     return "accepted"
 
@@ -87,17 +92,6 @@ async def _campaigns(session: Session, numbers: set[int]) -> dict[int, _Known]:
     rows_by_number = {number: await session.fetch(sql, number) for number in sorted(numbers)}
     gone = _Known(closed=True, needs_token=False)
     return {number: _Known(*map(bool, rows[0])) if rows else gone for number, rows in rows_by_number.items()}
-
-
-def _key(arrival: Arrival) -> Key:
-    return arrival.report.plan, arrival.report.id
-
-
-def _token(arrival: Arrival) -> Key:
-    return arrival.campaign, arrival.token or b""
-
-
-# Counting the reports of all plans that are not counted yet.
 
 
 async def fold_all(store: Store) -> None:
@@ -154,12 +148,23 @@ class Intake:
     async def _store_next(self) -> None:
         """Wait for reports, and store all that wait, up to a limit."""
         group = [await self._queue.get()]
-        size = len(group[0][0])
-        while size < MOST_IN_GROUP and not self._queue.empty():
+        arrivals = [*group[0][0]]
+        while len(arrivals) < MOST_IN_GROUP and not self._queue.empty():
             group.append(self._queue.get_nowait())
-            size += len(group[-1][0])
-        await self._store_group(group)
-        self.waiting -= size
+            arrivals += group[-1][0]
+        try:
+            outcomes = iter(await self._stored(arrivals))
+        except Exception as fault:  # noqa: BLE001  # whoever waits must hear of it, whatever it is
+            for _, done in group:
+                if not done.cancelled():
+                    done.set_exception(fault)
+        else:
+            self._uncounted += len(arrivals)
+            for batch, done in group:
+                result = [next(outcomes) for _ in batch]
+                if not done.cancelled():
+                    done.set_result(result)
+        self.waiting -= len(arrivals)
 
     async def _count(self) -> None:
         """Count what was stored; where that fails, it can wait, and reports are stored as before."""
@@ -169,21 +174,6 @@ class Intake:
             pass
         except Exception as fault:  # noqa: BLE001  # reports must be stored, whatever it is
             log_defect(fault)
-
-    async def _store_group(self, group: list[tuple[Sequence[Arrival], asyncio.Future[list[Outcome]]]]) -> None:
-        arrivals = [arrival for batch, _ in group for arrival in batch]
-        try:
-            outcomes = iter(await self._stored(arrivals))
-        except Exception as fault:  # noqa: BLE001  # whoever waits must hear of it, whatever it is
-            for _, done in group:
-                if not done.cancelled():
-                    done.set_exception(fault)
-            return
-        self._uncounted += len(arrivals)
-        for batch, done in group:
-            result = [next(outcomes) for _ in batch]
-            if not done.cancelled():
-                done.set_result(result)
 
     async def _stored(self, arrivals: Sequence[Arrival]) -> list[Outcome]:
         for _ in range(_MOST_RACES):

@@ -34,27 +34,21 @@ class Session(Protocol):
 
     async def fetch(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
-        ...
 
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of parameters."""
-        ...
 
     async def known_reports(self, keys: Sequence[Key]) -> dict[Key, bytes]:
         """The packed codes of those reports that are stored already."""
-        ...
 
     async def hold_tokens(self, keys: Sequence[Key]) -> dict[Key, bool]:
         """Whether each issued token was spent, held against changes by others until the transaction ends."""
-        ...
 
     async def spend_tokens(self, keys: Sequence[Key]) -> None:
         """Mark tokens that are held as spent."""
-        ...
 
     async def insert_reports(self, reports: Sequence[StoredReport]) -> int:
         """Insert reports, note them as uncounted, and say how many of their keys were new; if not all, start anew."""
-        ...
 
 
 Work = Callable[[Session], Awaitable[T]]
@@ -65,36 +59,27 @@ class Store(Protocol):
 
     async def read(self, work: Work[T]) -> T:
         """What a piece of work finds in one consistent state."""
-        ...
 
     async def write(self, work: Work[T]) -> T:
         """Do a piece of work whole or not at all; its result comes once it is on disk."""
-        ...
 
     async def rewrite(self) -> None:
         """Rewrite what arrives one by one in the order of its keys, so that nothing of the order of arrival remains."""
-        ...
 
     async def integrity(self) -> str:
         """`ok`, or what is wrong with the database itself."""
-        ...
 
     async def backup(self, path: Path) -> None:
         """Copy the database to a file while it is in use."""
-        ...
 
     async def close(self) -> None:
         """End all connections."""
-        ...
-
-
-# Defects in the log: their kind and where they happened, never their message, which may quote what somebody sent.
 
 
 _LOG = logging.getLogger("privtally")
 
 
 def log_defect(fault: BaseException) -> None:
-    """Log an error that nobody expected."""
+    """Log the kind and the place of an error that nobody expected; its message may quote what somebody sent."""
     places = "".join(traceback.format_tb(fault.__traceback__))
     _LOG.error("defect", extra={"kind": type(fault).__name__, "places": places})

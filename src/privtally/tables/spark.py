@@ -142,7 +142,7 @@ def spark_path(path: Path) -> str:
 def _start(master: str) -> SparkSession:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise EngineError("Spark needs Java 17: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME")
-    _await_master(master)
+    await_master(master)
     if master.startswith("local") or _hosts(master) <= {"127.0.0.1", "localhost"}:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -162,7 +162,7 @@ def _hosts(master: str) -> set[str]:
     return {address.rpartition(":")[0] for address in master.removeprefix("spark://").split(",")}
 
 
-def _await_master(master: str) -> None:
+def await_master(master: str) -> None:
     """Refuse a cluster that nothing answers for; Spark itself would try for minutes."""
     if not master.startswith("spark://"):
         return

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import httpx
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect
 
-from tests.service.listening import listening
+from tests.service.listening import application, listening
 from tests.service.site import Site
 
 T = TypeVar("T")
@@ -117,19 +117,9 @@ class Running:
 @contextmanager
 def running(folder: Path) -> Iterator[Running]:
     """The service over an empty store."""
-    from privtally.lab.advise import recommend
-    from privtally.service.app import create_app
-    from privtally.service.operations import new_admin_token
-    from privtally.service.pages import add_pages
-    from privtally.service.pages.rendering import Setup
-    from privtally.store import open_store
-
-    store = asyncio.run(open_store(f"sqlite:///{folder}/store.db"))
-    token = asyncio.run(new_admin_token(store))
-    app = create_app(store, recommend)
-    add_pages(app, Setup(recommend))
-    try:
-        with listening(app) as url, httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
-            yield Running(url, token, store, Site(client, token))
-    finally:
-        asyncio.run(store.close())
+    with (
+        application(folder) as made,
+        listening(made.app) as url,
+        httpx.Client(base_url=url, timeout=30, trust_env=False) as client,
+    ):
+        yield Running(url, made.token, made.store, Site(client, made.token))

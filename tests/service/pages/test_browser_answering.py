@@ -5,9 +5,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-
-pytest.importorskip("playwright", reason="needs playwright")
-
 from playwright.sync_api import expect
 
 from privtally.store import campaigns

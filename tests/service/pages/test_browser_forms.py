@@ -1,9 +1,6 @@
 """Forms, numbers and narrow tables in a real browser."""
 
 import pytest
-
-pytest.importorskip("playwright", reason="needs playwright")
-
 from playwright.sync_api import expect
 
 from tests.scale import scaled

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("playwright", reason="needs playwright")
-
 from playwright.sync_api import expect
 
 from tests.scale import scaled

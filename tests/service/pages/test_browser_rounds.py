@@ -1,9 +1,5 @@
 """Another round and an invitation in a real browser, from the operator's button to the participant's answer."""
 
-import pytest
-
-pytest.importorskip("playwright", reason="needs playwright")
-
 from playwright.sync_api import Page, expect
 
 from tests.service.pages.browser import DESKTOP, Running, Window

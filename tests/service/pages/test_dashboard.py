@@ -14,18 +14,14 @@ from privtally.errors import EstimateError
 from privtally.lab.advise import recommend
 from privtally.service.collector import Estimates
 from tests.service.pages.visitor import FORM, Visitor
-from tests.service.site import contradictory, reports_to, schema_document
-
-
-def answer(admin: Visitor, campaign: str, people: int, seed: int = 1) -> None:
-    admin.send(campaign, *reports_to(admin.plan(campaign), people, seed))
+from tests.service.site import contradictory, schema_document
 
 
 def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
     assert "/new?sample" in admin.open("/").text
     campaign = admin.create_in_two_phases()
     assert "first" in admin.open(f"/c/{campaign}").text
-    answer(admin, campaign, 300)
+    admin.answer(campaign, 300)
     assert f"/c/{campaign}/advance" in admin.open(f"/c/{campaign}").text
     assert "300" in admin.open(f"/c/{campaign}/live?seen=").text
 
@@ -33,7 +29,7 @@ def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
     for _ in range(2):  # the same form again changes nothing
         assert admin.submit(f"/c/{campaign}/advance", plan=first.digest).status_code == 303
     assert admin.plan(campaign).phase == 2
-    answer(admin, campaign, 400, seed=2)
+    admin.answer(campaign, 400, seed=2)
     assert admin.counters(campaign) == [300, 400]
     assert admin.open(f"/c/{campaign}/together").status_code == 200
 
@@ -53,14 +49,14 @@ def test_a_survey_goes_through_its_states(admin: Visitor) -> None:
 def test_a_part_that_has_not_changed_is_not_sent_again(admin: Visitor) -> None:
     campaign = admin.create_in_two_phases()
     assert admin.open(f"/c/{campaign}/live?seen=first-0-0").status_code == 204
-    answer(admin, campaign, 1)
+    admin.answer(campaign, 1)
     assert admin.open(f"/c/{campaign}/live?seen=first-0-0").status_code == 200
 
 
 def test_exports_hold_what_the_page_shows(admin: Visitor) -> None:
     campaign = admin.create_by_form()
     assert admin.open(f"/c/{campaign}/export/csv").status_code == 409
-    answer(admin, campaign, 200)
+    admin.answer(campaign, 200)
     rows = list(csv.DictReader(io.StringIO(admin.open(f"/c/{campaign}/export/csv").text)))
     assert [row["label"] for row in rows] == 3 * ["well", "so-so", "badly"]
     assert admin.open(f"/c/{campaign}/export/json").json()["title"] == FORM["title"]
@@ -113,25 +109,25 @@ def test_numbers_and_skipped_questions_reach_the_plan(admin: Visitor) -> None:
 def test_both_phases_count_towards_the_number_that_was_typed(admin: Visitor) -> None:
     campaign = admin.create_in_two_phases(options={"people": 4_500})
     assert "500 more" in admin.open(f"/c/{campaign}").text
-    answer(admin, campaign, 40)
+    admin.answer(campaign, 40)
     admin.advance(campaign, campaign)
-    answer(admin, campaign, 60, seed=2)
+    admin.answer(campaign, 60, seed=2)
     assert "4,900 more" in admin.open(f"/c/{campaign}").text
 
 
 def test_few_people_are_told_no_impossible_numbers(admin: Visitor) -> None:
     campaign = admin.create_in_two_phases()
-    answer(admin, campaign, 4)
+    admin.answer(campaign, 4)
     text = admin.open(f"/c/{campaign}/together").text
     assert ("<table" in text, "4 reports" in text) == (False, True)
     for seed in (2, 3):
-        answer(admin, campaign, 1_000, seed)
+        admin.answer(campaign, 1_000, seed)
     assert "<table" in admin.open(f"/c/{campaign}/together").text
 
 
 def test_one_is_not_many(admin: Visitor) -> None:
     campaign = admin.create_in_two_phases(answers=2, options={"published": True})
-    answer(admin, campaign, 1)
+    admin.answer(campaign, 1)
     for path in ("/", f"/c/{campaign}", f"/s/{campaign}/totals", f"/c/{campaign}/close"):
         text = admin.open(path).text
         assert "answer has arrived" in text, path
@@ -141,7 +137,7 @@ def test_one_is_not_many(admin: Visitor) -> None:
 def test_bins_are_named_in_the_language_of_the_page(admin: Visitor) -> None:
     numbers = {"q0-kind": "numbers", "q0-start": "0", "q0-end": "5", "q0-width": "2,5"}
     campaign = admin.create_by_form(published="on", **numbers, **{"q1-labels": "1 to 2.5\nother"})
-    answer(admin, campaign, 50)
+    admin.answer(campaign, 50)
     for path in (f"/c/{campaign}", f"/s/{campaign}/totals"):
         german = admin.open(path, **{"Accept-Language": "de"}).text
         assert "0 bis &lt; 2,5" in german, path
@@ -189,7 +185,7 @@ def test_the_form_offers_to_hide_the_question(admin: Visitor) -> None:
 
 def test_totals_are_public_only_if_they_are_published(admin: Visitor) -> None:
     hidden, shown = admin.create_by_form(), admin.create_by_form(published="on")
-    answer(admin, shown, 100)
+    admin.answer(shown, 100)
     admin.client.cookies.clear()
     assert admin.open(f"/s/{hidden}/totals").status_code == 404
     assert "so-so" in admin.open(f"/s/{shown}/totals").text
@@ -252,14 +248,14 @@ def test_pages_say_why_there_are_no_totals(admin: Visitor, failure: Exception) -
     campaign = admin.create(options={"published": True})["id"]
     nobody = admin.open(f"/c/{campaign}").text
     assert "Nobody has answered yet" in nobody
-    answer(admin, campaign, 30)
+    admin.answer(campaign, 30)
     why = "No estimate today." if isinstance(failure, EstimateError) else "because of a defect"
     for page in pages_of(campaign):
         shown = admin.open(page)
         assert shown.status_code == 200
         assert why in shown.text
     collector.estimates = honest
-    answer(admin, campaign, 30, seed=2)
+    admin.answer(campaign, 30, seed=2)
     assert all(why not in admin.open(page).text for page in pages_of(campaign))
 
 
@@ -271,7 +267,7 @@ def estimates_in_memory(campaign: str) -> int:
 
 def test_nothing_of_a_deleted_survey_stays_in_memory(admin: Visitor) -> None:
     campaign = admin.create_by_form()
-    answer(admin, campaign, 50)
+    admin.answer(campaign, 50)
     assert admin.open(f"/c/{campaign}/export/csv").status_code == 200
     assert estimates_in_memory(campaign) == 1
     admin.close(campaign)

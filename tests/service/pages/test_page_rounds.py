@@ -5,13 +5,8 @@ import re
 import pytest
 
 from tests.service.pages.visitor import FORM, Visitor
-from tests.service.site import reports_to
 
 GERMAN = {"Accept-Language": "de"}
-
-
-def answer(admin: Visitor, campaign: str, people: int, seed: int = 1) -> None:
-    admin.send(campaign, *reports_to(admin.plan(campaign), people, seed))
 
 
 def test_another_round_is_opened_once_and_shown_beside_the_first(admin: Visitor) -> None:
@@ -19,7 +14,7 @@ def test_another_round_is_opened_once_and_shown_beside_the_first(admin: Visitor)
     address = f"/c/{campaign}/refresh"
     assert address not in admin.open(f"/c/{campaign}").text  # nobody has answered
     assert 'name="plan"' not in admin.open(address).text
-    answer(admin, campaign, 300)
+    admin.answer(campaign, 300)
     assert address in admin.open(f"/c/{campaign}").text
     assert campaign in re.findall(r'name="plan" value="(\w+)"', admin.open(address).text)
     for _ in range(2):  # the same form again changes nothing
@@ -28,7 +23,7 @@ def test_another_round_is_opened_once_and_shown_beside_the_first(admin: Visitor)
     before = admin.open(f"/c/{campaign}").text
     assert "polyline" not in before
     assert "a0" in before  # the totals of the first round
-    answer(admin, campaign, 300, seed=2)
+    admin.answer(campaign, 300, seed=2)
     page = admin.open(f"/c/{campaign}").text
     assert page.count("<polyline") == 6  # two questions with three answers each
     assert page.count('<th scope="col" class="right">Round') == 4
@@ -40,7 +35,7 @@ def test_another_round_is_the_next_thing_to_do_when_nearly_all_have_answered(
     admin: Visitor, people: int, offered: bool
 ) -> None:
     campaign = admin.create(mechanism="smp", options={"people": 100})["id"]
-    answer(admin, campaign, people)
+    admin.answer(campaign, people)
     page = admin.open(f"/c/{campaign}").text
     assert ('id="refresh"' in page) == offered
     assert page.count(f'"/c/{campaign}/refresh"') == 1  # else it is a quiet link
@@ -48,7 +43,7 @@ def test_another_round_is_the_next_thing_to_do_when_nearly_all_have_answered(
 
 def test_a_closed_survey_may_have_another_round_until_its_reports_are_deleted(admin: Visitor) -> None:
     campaign = admin.create(mechanism="smp", title=FORM["title"])["id"]
-    answer(admin, campaign, 50)
+    admin.answer(campaign, 50)
     admin.submit(f"/c/{campaign}/close")
     assert 'id="refresh"' in admin.open(f"/c/{campaign}").text
     assert 'name="plan"' in admin.open(f"/c/{campaign}/refresh").text

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.documents.estimate import AttributeEstimate, Estimate, PhaseUsed, Provenance
 from privtally.service.pages.charts import MOST_ROWS, Found, panels_of
 

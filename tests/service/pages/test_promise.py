@@ -4,8 +4,6 @@ from itertools import product
 
 import pytest
 
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.collector.learn import learn
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.schema import BinRange
 from privtally.service.pages.editor import read_range
 from privtally.service.pages.rendering import LANGUAGES, PageRefusalError, why, words_in

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 from privtally.collector.estimate import estimate
 from privtally.collector.tally import count
 from privtally.documents.campaign import refresh
@@ -13,7 +11,7 @@ from privtally.documents.plan import Plan, design
 from privtally.lab.population import seeded
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
-from privtally.service.pages.charts import MOST_LINES, Line, Point, Trend, panels_of
+from privtally.service.pages.charts import MOST_LINES, Row, Trend, panels_of
 
 MANY = MOST_LINES + 3
 SCHEMA = Schema.of({"few": ["x", "y"], "many": [f"label {own}" for own in range(MANY)]})
@@ -42,7 +40,7 @@ def test_a_change_shows_and_is_said() -> None:
     assert few.changed
     assert few.once_in >= 20
     assert not many.changed
-    last = few.lines[1].points[-1]
+    last = few.lines[1][-1]
     assert last.low <= last.share <= last.high <= few.scale
     assert abs(last.share - 0.6) < 0.1
     assert (len(many.lines), many.left_out) == (MOST_LINES, 3)
@@ -59,13 +57,12 @@ def test_a_single_round_has_no_trend() -> None:
     ("p_value", "once_in"), [(0.049, 20), (0.00123, 810), (0.0, 1_000_000), (1e-12, 1_000_000), (1.0, 1)]
 )
 def test_chances_are_rounded_in_favour_of_no_change(p_value: float, once_in: int) -> None:
-    trend = Trend("q", [], 0, Change(p_value, 0.1))
+    trend = Trend("q", [], [], 0, Change(p_value, 0.1))
     assert trend.once_in == once_in
 
 
 def test_many_rounds_have_some_of_their_numbers_below() -> None:
-    line = Line("a", [Point(number, 0.1, 0.05, 0.15) for number in range(1, 21)])
-    trend = Trend("q", [line], 0, None)
+    trend = Trend("q", range(1, 21), [[Row("a", 0.1, 0.05, 0.15)] * 20], 0, None)
     assert trend.ticks[0] == 20
     assert len(trend.ticks) <= 8
     assert trend.scale == 0.2

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jinja2", reason="needs the extra: pip install 'privtally[serve]'")
-
 import privtally.service.pages
 from privtally.service.pages.rendering import LANGUAGES, words_for, words_in
 from privtally.service.pages.survey import WARNINGS

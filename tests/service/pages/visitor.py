@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.service.site import Site
+from tests.service.site import Site, reports_to
 
 ORIGIN = "http://testserver.local"
 
@@ -31,6 +31,10 @@ class Visitor(Site):
 
     def submit(self, path: str, origin: str = ORIGIN, **fields: str) -> Any:
         return self.client.post(path, data=fields, headers={"Origin": origin}, follow_redirects=False)
+
+    def answer(self, campaign: str, people: int, seed: int = 1) -> None:
+        """So many people answer the plan that is open."""
+        self.send(campaign, *reports_to(self.plan(campaign), people, seed))
 
     def create_by_form(self, **fields: str) -> str:
         """The id of a new survey."""

@@ -5,39 +5,22 @@ from typing import Any
 
 from litestar import Litestar, Response, Router
 from litestar.di import Provide
-from litestar.exceptions import HTTPException, NotFoundException
+from litestar.exceptions import NotFoundException
 
 from privtally.errors import PrivtallyError
 from privtally.service.pages import dashboard, editor, login, rendering, survey
 from privtally.service.pages.rendering import HEADERS, PageRefusalError, Setup, page
-from privtally.service.problems import MOST_FORM_BYTES, AnyRequest, ProblemError, refuse, status_and_name
+from privtally.service.problems import MOST_FORM_BYTES, AnyRequest, refuse
 
 __all__ = ["Setup", "add_pages"]
 
 ROUTES = [
-    rendering.static,
-    rendering.client,
-    survey.survey_page,
-    survey.totals_page,
-    login.login_page,
-    login.login,
-    login.logout,
-    dashboard.list_page,
-    dashboard.campaign_page,
-    dashboard.live_part,
-    dashboard.together_page,
-    editor.new_page,
-    editor.change_or_create,
-    editor.advice_part,
-    dashboard.advance_page,
-    dashboard.refresh_page,
-    dashboard.close_page,
-    dashboard.delete_page,
-    dashboard.take_step,
-    dashboard.invitations_page,
-    dashboard.invite,
-    dashboard.export,
-    dashboard.certificates,
+    *(rendering.static, rendering.client, survey.survey_page, survey.totals_page),
+    *(login.login_page, login.login, login.logout),
+    *(dashboard.list_page, dashboard.campaign_page, dashboard.live_part, dashboard.together_page),
+    *(editor.new_page, editor.change_or_create, editor.advice_part),
+    *(dashboard.advance_page, dashboard.refresh_page, dashboard.close_page, dashboard.delete_page, dashboard.take_step),
+    *(dashboard.invitations_page, dashboard.invite, dashboard.export, dashboard.certificates),
 ]
 
 
@@ -70,18 +53,9 @@ def unknown_page(request: AnyRequest, fault: Exception) -> Response[Any]:
 
 def refused_page(request: AnyRequest, fault: Exception) -> Response[Any]:
     """A refusal as a page, with the status that it has over the API."""
-    match fault:
-        case login.ForeignFormError():
-            status = HTTPStatus.FORBIDDEN
-        case PrivtallyError():
-            status, _ = status_and_name(fault)
-        case ProblemError():
-            status = fault.status
-        case HTTPException() if fault.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
-            status = HTTPStatus(fault.status_code)
-        case _:
-            refuse(request, fault)  # logs the defect
-            status = HTTPStatus.INTERNAL_SERVER_ERROR
+    status = HTTPStatus(refuse(request, fault).status_code or 0)  # logs a defect
+    if isinstance(fault, login.ForeignFormError):
+        status = HTTPStatus.FORBIDDEN
     if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         fault = PageRefusalError("refused.large")
     known = isinstance(fault, PrivtallyError) and status is not HTTPStatus.NOT_FOUND

@@ -8,14 +8,8 @@ import msgspec
 
 from privtally.collector.rounds import LEVEL, about_changes
 from privtally.documents.estimate import Change, Estimate, Frequencies, Located, RoundEstimate
-from privtally.errors import EstimateError
 from privtally.schema import NO_ANSWER, Attribute, Schema
-from privtally.service.collector import Estimates
 from privtally.service.pages.rendering import Words
-from privtally.store.campaigns import StoredCampaign
-
-# What answers are called on a page: bins are named in its language, all other answers as the survey names them.
-
 
 Named = Callable[[str, str], str]
 """The name of a question and one of its labels -> what a page calls the answer."""
@@ -36,9 +30,6 @@ def answer_name(attribute: Attribute, label: str, words: Words) -> str:
     return words.decimal(label.replace(" to ", f" {words.say('bins.to')} "))
 
 
-# Estimates round by round, one trend a question: an answer's shares over the rounds with their intervals.
-
-
 MOST_LINES = 12
 """Of a question with more answers, the most frequent ones of the last round are shown."""
 TREND_SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -47,39 +38,28 @@ MOST_TICKS = 8
 
 
 @dataclass(frozen=True)
-class Point:
-    """An answer's share in one round, and where its 95 % interval begins and ends."""
+class Row:
+    """An answer with its share of the people and where the 95 % interval of the share begins and ends."""
 
-    round: int
+    label: str
     share: float
     low: float
     high: float
 
 
 @dataclass(frozen=True)
-class Line:
-    """An answer over the rounds."""
-
-    label: str
-    points: Sequence[Point]
-
-
-@dataclass(frozen=True)
 class Trend:
-    """A question over the rounds."""
+    """A question over the rounds: a line an answer, with a row for each round."""
 
     name: str
-    lines: Sequence[Line]
+    rounds: Sequence[int]
+    lines: Sequence[Sequence[Row]]
     left_out: int
     change: Change | None
     """The test for change, if there can be one."""
 
     @property
-    def rounds(self) -> list[int]:
-        return [point.round for point in self.lines[0].points]
-
-    @property
-    def ticks(self) -> list[int]:
+    def ticks(self) -> Sequence[int]:
         """The rounds whose numbers fit below a chart, the last one among them."""
         step = -(-len(self.rounds) // MOST_TICKS)
         return self.rounds[::-1][::step]
@@ -87,7 +67,7 @@ class Trend:
     @property
     def scale(self) -> float:
         """The share at the top of the charts: as little as holds all intervals."""
-        highest = max(point.high for line in self.lines for point in line.points)
+        highest = max(row.high for line in self.lines for row in line)
         return next(end for end in TREND_SCALES if end >= highest)
 
     @property
@@ -112,17 +92,14 @@ def trends_of(estimate: Estimate) -> list[Trend]:
 
 
 def _trend(name: str, rounds: Sequence[RoundEstimate], change: Change | None) -> Trend:
-    last = rounds[-1].attributes[name]
-    often = sorted(range(len(last.labels)), key=lambda code: -last.frequencies[code])[:MOST_LINES]
-    lines = [Line(last.labels[code], [_point(each, name, code) for each in rounds]) for code in sorted(often)]
-    return Trend(name, lines, len(last.labels) - len(lines), change)
+    tables = [_rows(estimate.attributes[name]) for estimate in rounds]
+    lines = [[table[code] for table in tables] for code in _most_frequent(tables[-1], MOST_LINES)]
+    return Trend(name, [estimate.round for estimate in rounds], lines, len(tables[-1]) - len(lines), change)
 
 
-def _point(estimate: RoundEstimate, name: str, code: int) -> Point:
-    frequencies = estimate.attributes[name]
-    assert frequencies.low is not msgspec.UNSET
-    assert frequencies.high is not msgspec.UNSET
-    return Point(estimate.round, frequencies.frequencies[code], frequencies.low[code], frequencies.high[code])
+def _most_frequent(rows: Sequence[Row], most: int) -> list[int]:
+    """The places of so many most frequent answers, in the order of the answers."""
+    return sorted(sorted(range(len(rows)), key=lambda place: -rows[place].share)[:most])
 
 
 MOST_ROWS = 24
@@ -133,16 +110,6 @@ SCALES = (0.01, 0.02, 0.05, 0.1, 1.0)
 MOST_DIGITS = 3
 MOST_REACH = 0.25
 """With wider intervals the reports say next to nothing, so that nothing can be foretold from them."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """An answer with its share of the people and where the 95 % interval of the share begins and ends."""
-
-    label: str
-    share: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -199,16 +166,6 @@ class Found:
         return smaller, ceil(more / step) * step
 
 
-async def estimate_so_far(
-    estimates: Estimates, campaign: StoredCampaign, *, pause: bool
-) -> Estimate | EstimateError | None:
-    """What is known within a moment, or why nothing is; None if the first estimate is not finished."""
-    try:
-        return await estimates.recent(campaign, "likelihood", by_round=campaign.plans[-1].round > 1, pause=pause)
-    except EstimateError as refusal:
-        return refusal
-
-
 def panels_of(estimate: Estimate) -> Found:
     """The panels of an estimate whose frequencies have intervals."""
     panels = []
@@ -217,16 +174,9 @@ def panels_of(estimate: Estimate) -> Found:
         among, skipped = everybody, None
         if attribute.answered is not msgspec.UNSET:
             among, skipped = _rows(attribute.answered), next(row for row in everybody if row.label == NO_ANSWER)
-        shown = sorted(range(len(among)), key=lambda place: -among[place].share)[:MOST_ROWS]
-        panels.append(
-            Panel(
-                name=name,
-                rows=[among[place] for place in sorted(shown)],
-                left_out=len(among) - len(shown),
-                skipped=skipped,
-                mean=None if attribute.mean is msgspec.UNSET else attribute.mean,
-            )
-        )
+        shown = [among[place] for place in _most_frequent(among, MOST_ROWS)]
+        mean = None if attribute.mean is msgspec.UNSET else attribute.mean
+        panels.append(Panel(name, shown, len(among) - len(shown), skipped, mean))
     said_here = [] if estimate.changes is msgspec.UNSET else about_changes(estimate.changes)
     return Found(
         panels,

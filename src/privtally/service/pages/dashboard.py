@@ -30,15 +30,12 @@ from privtally.service import collector as exports
 from privtally.service import operations
 from privtally.service.collector import Collector, TheCollector
 from privtally.service.operations import issue, to_learn_from
-from privtally.service.pages.charts import Found, estimate_so_far, names_of_answers, panels_of
+from privtally.service.pages.charts import Found, names_of_answers, panels_of
 from privtally.service.pages.login import require_session
 from privtally.service.pages.rendering import PageRefusalError, TheSetup, Words, as_file, page, to, words_of
 from privtally.service.pages.survey import promise_of, times_true
 from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import StoredCampaign, count_tokens, every, has_its_reports
-
-# What a later plan has learned about which answers go together, as numbers that a page can draw.
-
 
 MOST_LABELS = 64
 """Questions with more answers are not compared."""
@@ -163,8 +160,8 @@ async def standing(collector: Collector, campaign: StoredCampaign) -> Standing:
 @get("/", guards=[require_session])
 async def list_page(request: AnyRequest, collector: TheCollector) -> Response[str]:
     """All surveys, the newest first."""
-    surveys = await collector.store.read(every)
-    return page(request, "list.html", standings=[await standing(collector, campaign) for campaign in surveys])
+    campaigns = await collector.store.read(every)
+    return page(request, "list.html", standings=[await standing(collector, campaign) for campaign in campaigns])
 
 
 @get("/c/{campaign_id:str}", guards=[require_session])
@@ -198,12 +195,17 @@ async def together_page(campaign_id: FromPath[str], request: AnyRequest, collect
         pairs = await asyncio.to_thread(estimate_pairs, phases)
     except EstimateError:
         pairs = PairEstimates((), ())
-    few = [table for table in pairs.tables if max(map(len, table.labels)) <= MOST_PAIR_LABELS]
-    left_out = len(pairs.tables) - len(few[:MOST_PAIRS])
-    named = names_of_answers(campaign.plans[0].schema, words_of(request))
-    tables = few[:MOST_PAIRS]
-    values: dict[str, Any] = {"tables": tables, "left_out": left_out, "named": named, "too_few": _says_nothing}
-    return page(request, "together.html", campaign=campaign, points_95=100 * NORMAL_95, **values)
+    tables = [table for table in pairs.tables if max(map(len, table.labels)) <= MOST_PAIR_LABELS][:MOST_PAIRS]
+    return page(
+        request,
+        "together.html",
+        campaign=campaign,
+        tables=tables,
+        left_out=len(pairs.tables) - len(tables),
+        named=names_of_answers(campaign.plans[0].schema, words_of(request)),
+        too_few=_says_nothing,
+        points_95=100 * NORMAL_95,
+    )
 
 
 def _says_nothing(table: PairEstimate) -> bool:
@@ -213,7 +215,7 @@ def _says_nothing(table: PairEstimate) -> bool:
 
 async def _values(collector: Collector, campaign: StoredCampaign, words: Words) -> dict[str, Any]:
     now = await standing(collector, campaign)
-    estimate = await estimate_so_far(collector.estimates, campaign, pause=False)
+    estimate = await collector.estimates.recent(campaign, by_round=now.round > 1, pause=False)
     found = await asyncio.to_thread(panels_of, estimate) if isinstance(estimate, Estimate) else estimate
     seen = found.reports if isinstance(found, Found) else int(found is not None and any(now.totals))
     return {
@@ -232,9 +234,6 @@ def _code(link: str) -> Markup:
     return Markup(segno.make(link, error="m").svg_inline(border=0, svgclass="qr", lineclass=None, omitsize=True))  # noqa: S704  # made of squares
 
 
-# /c/{id}/invitations: links that each let somebody take part once. They are shown once, and kept nowhere.
-
-
 MOST_AT_ONCE = 10_000
 """More links than this are made on the command line."""
 
@@ -250,7 +249,7 @@ async def invitations_page(campaign_id: FromPath[str], request: AnyRequest, coll
 async def invite(
     campaign_id: FromPath[str], request: AnyRequest, collector: TheCollector, setup: TheSetup
 ) -> Response[Any]:
-    """New links, on a page or as a file."""
+    """New links, on a page or as a file; they are shown once, and kept nowhere."""
     campaign, form = await _invited(collector, campaign_id), await read_form(request)
     stated = form.get("number", "")
     number = int(stated) if stated.isdecimal() and len(stated) <= len(str(MOST_AT_ONCE)) else 0
@@ -276,16 +275,8 @@ async def _invited(collector: Collector, campaign_id: str) -> StoredCampaign:
 async def _invitation_values(collector: Collector, campaign: StoredCampaign) -> dict[str, Any]:
     issued, spent = await collector.store.read(partial(count_tokens, campaign=campaign))
     learns = NAMED[campaign.plans[0].name].learns
-    return {
-        "campaign": campaign,
-        "issued": issued,
-        "spent": spent,
-        "most": MOST_AT_ONCE,
-        "early": campaign.options.share if learns else None,
-    }
-
-
-# Files of a survey to take away.
+    early = campaign.options.share if learns else None
+    return {"campaign": campaign, "issued": issued, "spent": spent, "most": MOST_AT_ONCE, "early": early}
 
 
 @get("/c/{campaign_id:str}/export/{name:str}", guards=[require_session])
@@ -307,9 +298,6 @@ async def certificates(campaign_id: FromPath[str], collector: TheCollector) -> R
     content = msgspec.json.format(msgspec.json.encode(documents), indent=2) + b"\n"
     headers = as_file(f"{campaign.id[:12]}-certificates.json")
     return Response(content, media_type="application/json", headers=headers)
-
-
-# Steps that cannot be undone: each is a page that says what will happen, and a button.
 
 
 @get("/c/{campaign_id:str}/advance", guards=[require_session])

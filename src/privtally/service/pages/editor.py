@@ -26,9 +26,6 @@ from privtally.service.pages.survey import promise_of, true_words, words_for_all
 from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import Options
 
-# A range of numbers as it is typed into the form, and what is wrong with it in the form's words.
-
-
 LEAST_STEPS = 2
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,][0-9]{3})+")
 """Either thousands set apart, or three decimals: nobody can know which."""
@@ -75,9 +72,6 @@ def _check(name: str, start: Decimal, end: Decimal, width: Decimal) -> None:
 
 def _short(number: Decimal) -> int | float:
     return int(number) if number == int(number) else float(number)
-
-
-# A survey as it is typed into the form: text that may still be wrong.
 
 
 MOST_QUESTIONS = 100

@@ -15,14 +15,11 @@ from litestar.enums import MediaType
 
 from privtally.errors import PrivtallyError
 from privtally.service.collector import Collector, TheCollector
-from privtally.service.operations import ADMIN, is_admin
+from privtally.service.operations import ADMIN_SETTING, is_admin
 from privtally.service.pages.rendering import PageRefusalError, Setup, TheSetup, page, to
 from privtally.service.problems import AnyRequest, read_form
 from privtally.store.campaigns import change_setting, setting
 from privtally.store.session import Session
-
-# Logins as they are stored, among the store's settings.
-
 
 HOURS = 12
 _PREFIX = "login."
@@ -38,13 +35,13 @@ async def open_login(session: Session, cookie: str, hour: int) -> None:
     for name, value in await session.fetch("SELECT name, value FROM settings WHERE name LIKE $1", f"{_PREFIX}%"):
         if not _lasts(value, hour):
             await session.fetch("DELETE FROM settings WHERE name = $1", name)
-    await change_setting(session, _name(cookie), f"{await setting(session, ADMIN)} {hour + HOURS}")
+    await change_setting(session, _name(cookie), f"{await setting(session, ADMIN_SETTING)} {hour + HOURS}")
 
 
 async def is_open(session: Session, cookie: str, hour: int) -> bool:
     """Whether a cookie may come in."""
     value = await setting(session, _name(cookie)) or ""
-    return _lasts(value, hour) and value.partition(" ")[0] == await setting(session, ADMIN)
+    return _lasts(value, hour) and value.partition(" ")[0] == await setting(session, ADMIN_SETTING)
 
 
 async def end_login(session: Session, cookie: str) -> None:

@@ -25,9 +25,6 @@ from privtally.exact.rational import rounded_up
 from privtally.service.operations import Advise
 from privtally.service.problems import AnyRequest
 
-# The words of the pages, in the language that a browser asks for.
-
-
 LANGUAGES = ("en", "de")
 """The languages of the catalogue; the first is for everybody else."""
 MOST_WANTED = 50
@@ -63,7 +60,9 @@ class Words:
 
     def number(self, value: float, digits: int = 0) -> str:
         """A number with thousands set apart."""
-        text = f"{value:,.{digits}f}"
+        return self._separated(f"{value:,.{digits}f}")
+
+    def _separated(self, text: str) -> str:
         return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
 
     def percent(self, share: float, digits: int = 0) -> str:
@@ -76,8 +75,7 @@ class Words:
 
     def at_most(self, value: float) -> str:
         """A bound, rounded up."""
-        text = f"{rounded_up(value):,f}"
-        return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
+        return self._separated(f"{rounded_up(value):,f}")
 
 
 @cache
@@ -107,9 +105,6 @@ def _weight(text: str) -> float:
         return 0.0
 
 
-# Refusals that pages make themselves, in the language of whoever asks. Those of the library are in English.
-
-
 class PageRefusalError(CampaignError):
     """A refusal in words of the catalogue."""
 
@@ -128,9 +123,6 @@ def why(fault: Exception, words: Words) -> Markup:
     if isinstance(fault, PageRefusalError):
         return escape(words.say(fault.key, **fault.values))
     return Markup('<span lang="en">{}</span>').format(sentence(str(fault)))
-
-
-# What pages are given by whoever starts the service.
 
 
 @dataclass(frozen=True)
@@ -182,19 +174,10 @@ def words_of(request: AnyRequest) -> Words:
 
 
 def page(request: AnyRequest, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response[str]:
-    """A page in the language of whoever asks."""
+    """A page in the language of whoever asks, which is never kept by a cache."""
     words = words_of(request)
-    return as_page(words, rendered(words, template, **values), status)
-
-
-def rendered(words: Words, template: str, **values: object) -> str:
-    """The text of a page."""
     given = {"words": words, "say": words.say, "number": words.number, "percent": words.percent}
-    return _ENVIRONMENT.get_template(template).render(**given, **values)
-
-
-def as_page(words: Words, content: str, status: HTTPStatus = HTTPStatus.OK) -> Response[str]:
-    """A text as a page, which is never kept by a cache."""
+    content = _ENVIRONMENT.get_template(template).render(**given, **values)
     headers = {**_NOT_KEPT, "Content-Language": words.language, "Vary": "Accept-Language"}
     return Response(content, status_code=status, media_type=MediaType.HTML, headers=headers)
 

@@ -5,7 +5,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from math import ceil, exp, log
 
 import numpy as np
@@ -21,12 +21,9 @@ from privtally.mechanisms.mechanism import Joint, Mechanism, Part
 from privtally.schema import Attribute
 from privtally.service import operations
 from privtally.service.collector import TheCollector
-from privtally.service.pages.charts import estimate_so_far, names_of_answers, panels_of
-from privtally.service.pages.rendering import TheSetup, Words, as_page, page, rendered, words_of
+from privtally.service.pages.charts import names_of_answers, panels_of
+from privtally.service.pages.rendering import TheSetup, Words, page, words_of
 from privtally.service.problems import AnyRequest
-
-# What a survey promises to somebody who answers, in numbers that a page can say.
-
 
 MOST_EXAMPLE_LABELS = 6
 
@@ -66,10 +63,15 @@ class Promise:
     """What a report may show, the first plan first."""
     example: Example | None
 
+    @property
+    def times_true(self) -> tuple[int, int]:
+        """The same of 100 answers."""
+        return round(100 * self.least_true), round(100 * self.most_true)
+
 
 def promise_of(plans: Sequence[Plan]) -> Promise:
     """The promise of a survey in which somebody may be given any of these plans."""
-    shares = [share for plan in plans for share in _shares_of(plan)]
+    shares = [share for plan in plans for share in true_shares(plan.mechanism)]
     last = plans[-1]
     return Promise(
         surer=exp(last.epsilon),
@@ -86,10 +88,6 @@ def _shown(plan: Plan) -> Shown:
 
 
 @lru_cache(maxsize=256)
-def _shares_of(plan: Plan) -> list[float]:
-    return true_shares(plan.mechanism)
-
-
 def true_shares(mechanism: Mechanism) -> list[float]:
     """For each attribute how often an answer to it that is sent is the true one, part by part."""
     return [share for part in mechanism.parts for share in _part_shares(part)]
@@ -207,17 +205,14 @@ async def totals_page(campaign_id: FromPath[str], request: AnyRequest, collector
     campaign = await collector.campaign(campaign_id)
     if not campaign.options.published:
         raise UnknownCampaignError("the totals of this survey are not public")
-    words = words_of(request)
-    estimate = await estimate_so_far(collector.estimates, campaign, pause=True)
+    estimate = await collector.estimates.recent(campaign, by_round=campaign.plans[-1].round > 1)
     if not isinstance(estimate, Estimate):
         people = sum(await operations.totals(collector.store, campaign))
         return page(request, "totals.html", campaign=campaign, people=people, found=estimate)
-
-    def written() -> str:
-        named = names_of_answers(campaign.plans[0].schema, words)
-        return rendered(words, "totals.html", campaign=campaign, found=panels_of(estimate), named=named)
-
-    return as_page(words, await asyncio.to_thread(written))
+    named = names_of_answers(campaign.plans[0].schema, words_of(request))
+    found = await asyncio.to_thread(panels_of, estimate)
+    written = partial(page, request, "totals.html", campaign=campaign, found=found, named=named)
+    return await asyncio.to_thread(written)  # a page of many questions would keep everybody waiting
 
 
 def words_for_all(answers: int, epsilon: float, words: Words, key: str) -> str:
@@ -248,7 +243,7 @@ def _shown_words(report: Shown, words: Words) -> str:
 
 def true_words(promise: Promise, words: Words) -> str:
     """How often an answer that is sent is the true one."""
-    least, most = round(100 * promise.least_true), round(100 * promise.most_true)
+    least, most = promise.times_true
     if least == most:
         return words.say("promise.true", often=least)
     return words.say("promise.true.between", least=least, most=most)
@@ -256,7 +251,7 @@ def true_words(promise: Promise, words: Words) -> str:
 
 def times_true(promise: Promise, words: Words) -> str:
     """Of 100 answers that are sent, how many are the true ones."""
-    least, most = round(100 * promise.least_true), round(100 * promise.most_true)
+    least, most = promise.times_true
     return words.number(least) if least == most else words.say("panel.from_to", low=least, high=most)
 
 
