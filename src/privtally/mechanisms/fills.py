@@ -140,15 +140,15 @@ class ByClass:
 
     def probability(self, given: int, output: int) -> Fraction:
         match, own = int(self.match[given]), int(self.classes[output])
-        chance = Fraction(1, self.keep.size) if match == NOTHING else self.keep.probability(match, own)
+        chance = Fraction(1, self.keep.outputs) if match == NOTHING else self.keep.probability(match, own)
         return chance / int(self._sizes[own])
 
     def push(self, distribution: Distribution) -> Distribution:
-        matching = np.zeros((self.keep.size, *distribution.shape[:-1]), dtype=distribution.dtype)
+        matching = np.zeros((self.keep.outputs, *distribution.shape[:-1]), dtype=distribution.dtype)
         np.add.at(matching, self.match[self._some], np.moveaxis(distribution[..., self._some], -1, 0))
         drawn = self.keep.push(np.moveaxis(matching, 0, -1))
         if not self._some.all():
-            drawn = drawn + distribution[..., ~self._some].sum(axis=-1, keepdims=True) / self.keep.size
+            drawn = drawn + distribution[..., ~self._some].sum(axis=-1, keepdims=True) / self.keep.outputs
         pushed: Distribution = (drawn / self._sizes)[..., self.classes]
         return pushed
 
@@ -157,7 +157,7 @@ class ByClass:
         drawn = np.empty(len(given), dtype=np.int64)
         some = match != NOTHING
         drawn[some] = self.keep.draw(match[some], source)
-        drawn[~some] = Uniform(self.keep.size).draw(match[~some], source)
+        drawn[~some] = Uniform(self.keep.outputs).draw(match[~some], source)
         labels = np.empty(len(given), dtype=code_type((self.outputs,)))
         for size in np.unique(self._sizes):
             people = np.flatnonzero(self._sizes[drawn] == size)
