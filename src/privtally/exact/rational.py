@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from privtally.errors import PlanError
 
-# e to a rational power, between two rationals: what every statement about a privacy budget rests on.
-
 
 def exp_bounds(power: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
     """Ever tighter rationals (lower, upper) around e^power, for power ≥ 0.
@@ -51,9 +49,6 @@ def log_floor(ratio: Fraction) -> float:
         value = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
         nearest = float(value)
         return nearest if Decimal(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
-# Probabilities rounded to what a plan can state exactly: whole multiples of 2^-32.
 
 
 PROBABILITY_UNIT = 1 << 32

@@ -58,9 +58,6 @@ from privtally.tables.frames import Declared, Native, records_of, schema_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Independent jobs over several processes; an interruption stops all of them at once.
-
-
 Result = TypeVar("Result")
 
 LOOK_AGAIN = 0.5
@@ -115,9 +112,6 @@ def _leave_signals_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _hold_signals(held=False)
-
-
-# What can be run: mechanisms, with the learning rules of those that have some, in groups or with several pivots.
 
 
 Names = tuple[tuple[str, ...], ...]

@@ -16,8 +16,6 @@ from privtally.exact.randomness import Source, Stream
 from privtally.exact.types import Codes, Floats, Integers
 from privtally.schema import Records, Schema
 
-# Repeatable randomness, for experiments only.
-
 
 def seeded(seed: int) -> Stream:
     """A stream that the seed determines. Never give it to a participant: whoever knows the seed can undo a report."""
@@ -147,9 +145,6 @@ def marginals(tables: Integers) -> list[Integers]:
     """Each attribute's counts, for each run (the first axis)."""
     axes = range(1, tables.ndim)
     return [tables.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes]
-
-
-# A made-up survey: four questions on the same scale, answered by simulated people whose answers hang together.
 
 
 SCALE = ("never", "rarely", "weekly", "daily")

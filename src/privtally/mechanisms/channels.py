@@ -15,9 +15,6 @@ from privtally.exact.rational import PROBABILITY_UNIT, at_most_exp, floor_of, wh
 from privtally.exact.types import Codes, Distribution, Integers
 from privtally.schema import code_type
 
-# Channels: the law of an output code given an input code, in integer weights.
-
-
 LEAST_REALISED = Fraction(9_999, 10_000)
 """The least share of a promised budget that integer weights must realise."""
 

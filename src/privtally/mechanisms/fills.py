@@ -23,9 +23,6 @@ from privtally.exact.types import Codes, Distribution, Integers
 from privtally.mechanisms.channels import Asked, Channel, Keep, Uniform, as_codes, conditional, copying
 from privtally.schema import Attribute, Schema, code_type
 
-# Which labels of two attributes go together, from the schema alone.
-
-
 Class = tuple[tuple[int, ...], tuple[int, ...]]
 """The codes of both attributes that belong to a class."""
 Classes = tuple[Class, ...]
@@ -101,9 +98,6 @@ def _cut(labels: int, classes: int) -> Iterator[tuple[int, ...]]:
     starts = [-(-own * labels // classes) for own in range(classes + 1)]
     for start, end in pairwise(starts):
         yield tuple(range(start, end))
-
-
-# Through classes: a label of the class that matches the private pivot's, or of another class.
 
 
 NOTHING = -1

@@ -17,9 +17,6 @@ from privtally.mechanisms.channels import Asked, Channel, Uniform
 from privtally.mechanisms.fills import Fill, Places
 from privtally.schema import code_type
 
-# A part: a group of attributes with a share of the budget. It is a mixture of branches.
-
-
 SubReport = tuple[int, ...]
 
 Joint = Callable[[Places], Distribution]
@@ -379,9 +376,9 @@ class Mechanism:
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """For each attribute its part's number and its place in that part."""
-        places = [(number, place) for number, part in enumerate(self.parts) for place in range(len(part.attributes))]
-        owners = [own for part in self.parts for own in part.attributes]
-        return tuple(place for _, place in sorted(zip(owners, places, strict=True)))
+        of_parts = ((number, enumerate(part.attributes)) for number, part in enumerate(self.parts))
+        places = {attribute: (number, place) for number, part in of_parts for place, attribute in part}
+        return tuple(places[attribute] for attribute in range(self.width))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -203,9 +203,6 @@ NAMED: dict[MechanismName, Named] = {
 }
 
 
-# Attributes merged to one number of classes, as the paper has it: a report then tells classes only.
-
-
 def coarsened(schema: Schema) -> Schema:
     """The schema of the same attributes with one number of classes, aligned label by label."""
     places = range(len(schema.attributes))

@@ -22,9 +22,6 @@ from privtally.exact.types import Codes, Distribution, Floats, Integers
 from privtally.mechanisms.channels import Asked, Uniform, weights
 from privtally.schema import code_type
 
-# The points and hyperplanes of projective spaces over fields of prime order.
-
-
 MOST_VECTORS = 1 << 26
 """The Fourier transform that counts sets takes an array with q^t cells; more do not fit in memory."""
 

@@ -1,4 +1,8 @@
-"""What taking part gives away, in numbers: guesses of an observer, bits, and what made-up reports can do to totals."""
+"""What taking part gives away, in numbers: guesses of an observer, bits, and what made-up reports can do to totals.
+
+Marginals are those that the observer knows; all numbers are exact up to the rounding of floats, but for bounds that say
+so.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -19,10 +23,6 @@ from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Mechanism, Part, independent
 from privtally.privacy.loss import certify
-
-# What an observer of a report can guess, and what the observer could guess anyway. Marginals are those that the
-# observer knows; all numbers are exact up to the rounding of floats, but for bounds that say so.
-
 
 MAX_CELLS = 1 << 20
 """The most numbers that are looked at for a guess of the pivots: sub-reports times branches."""
@@ -273,9 +273,6 @@ def _hidden(part: Part, marginals: Marginals) -> tuple[list[float], float]:
 def _entropy(distribution: Floats) -> float:
     positive = distribution[distribution > 0]
     return float(-np.sum(positive * np.log2(positive)))
-
-
-# What people who make up their reports can do to a phase's totals.
 
 
 ROUNDING = 1e-9

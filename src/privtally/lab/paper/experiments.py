@@ -22,9 +22,6 @@ from privtally.lab.simulate import mean_squared_error
 from privtally.mechanisms.channels import randomized_response
 from privtally.names import Rule
 
-# One point of the paper's experiments: a population, a budget, a Phase I share; each method's error over many runs.
-
-
 BLOCK_CELLS = 1 << 20
 """How many records' counts are held at once, over all runs of a block."""
 
@@ -197,9 +194,6 @@ def pivot_one_way(
             if other != pivot:
                 counts[other] += push(private[pivot], fill(pivot, other), generator)
     return counts
-
-
-# The paper's figures and tables as lists of points.
 
 
 Conventions = Literal["published", "as-written"]

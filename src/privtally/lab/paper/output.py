@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# The paper's figures and tables without errors: Figure 2 (copy probabilities) and 12 (the data), Tables 2 and 3.
-
-
 FIGURE_2_EPSILON, FIGURE_2_PEOPLE = 0.5, 18_000
 SYNB_PARENTS = {0.1: (0, 1, 2), 0.5: (0, 1, 2), 0.9: (0, 0, 2)}
 """The parents of X2, X3, X4 that the published correlations of SynB show."""
