@@ -114,7 +114,8 @@ def split_people(
     """
     shape = (runs, *population.shape)
     if not isinstance(population, Synthetic):
-        return split_table(np.broadcast_to(population, shape), first, generator)
+        taken = generator.multivariate_hypergeometric(population.ravel(), first, runs, method="marginals")
+        return taken.reshape(shape), (population.ravel() - taken).reshape(shape)
     laws, which = population.draw_laws(runs, generator)
     flat = laws.reshape(len(laws), -1)[which]
     return generator.multinomial(first, flat).reshape(shape), generator.multinomial(second, flat).reshape(shape)
@@ -125,20 +126,6 @@ def table_of(records: Records) -> Integers:
     table = np.zeros(records.schema.sizes, dtype=np.int64)
     np.add.at(table, tuple(records.codes.T), 1)
     return table
-
-
-def split_table(tables: Integers, first: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
-    """Split each run's people at random into `first` of them and the rest (without replacement)."""
-    runs = len(tables)
-    flat = tables.reshape(runs, -1)
-    taken = np.zeros_like(flat)
-    left = np.full(runs, first)
-    behind = flat.sum(axis=1)
-    for cell in np.flatnonzero(flat.any(axis=0)):
-        behind = behind - flat[:, cell]
-        taken[:, cell] = generator.hypergeometric(flat[:, cell], behind, left)
-        left = left - taken[:, cell]
-    return taken.reshape(tables.shape), (flat - taken).reshape(tables.shape)
 
 
 def marginals(tables: Integers) -> list[Integers]:
