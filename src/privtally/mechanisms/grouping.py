@@ -99,13 +99,8 @@ def groups_by_number(
         groups = _best_runs(costs, number, among)
         if groups is not None and all(_takes(learned, [sizes[own] for own in group]) for group in groups):
             variances = hidden_variances(sizes, epsilon, groups, among, learned)
-            found[number] = sum(variances) / len(variances), in_order(groups)
+            found[number] = sum(variances) / len(variances), tuple(sorted(tuple(sorted(group)) for group in groups))
     return found
-
-
-def in_order(groups: Groups) -> Groups:
-    """The same groups, the attributes of each in order and the groups by their first attribute."""
-    return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
 def _takes(learned: type[Fill] | None, sizes: Sequence[int]) -> bool:
