@@ -101,13 +101,6 @@ def test_how_well_the_pivot_can_be_named(attributes: int, size: int, p: float, e
     assert guess == pytest.approx(expected, abs=0.006)
 
 
-def test_the_pivot_of_uniform_fills_is_hidden_and_of_smp_known() -> None:
-    hidden = leakage(plan_of("rs-fd", (3, 3, 3)).mechanism, uniform((3, 3, 3)))
-    assert hidden.pivot_guess == pytest.approx(1 / 3)
-    assert leakage(plan_of("smp", (3, 3)).mechanism, uniform((3, 3))).pivot_guess == 1
-    assert leakage(plan_of("spl", (3, 3)).mechanism, uniform((3, 3))).pivot_guess is None
-
-
 def test_frequencies_that_an_observer_knows() -> None:
     plan = plan_of("spl", (2, 3))
     known = audit(plan, {"q0": [0.9, 0.1], "q1": [0.5, 0.6, -0.1]})

@@ -1,4 +1,4 @@
-"""Bounds as people read them."""
+"""e to a rational power between two rationals, probabilities in units of 2^-32, and bounds as people read them."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -78,10 +78,7 @@ def whole_parts(probability: float) -> int:
     return int(parts)
 
 
-_NOISE = 9
-"""Digits that are right in a float that was computed."""
-
-
 def rounded_up(bound: float) -> Decimal:
     """A bound rounded up to two digits that matter, or three just above 1: a promise says no less than it means."""
-    return Context(prec=3 if 1 < bound < 1.5 else 2, rounding=ROUND_CEILING).create_decimal(f"{bound:.{_NOISE}g}")
+    # Nine digits are right in a float that was computed.
+    return Context(prec=3 if 1 < bound < 1.5 else 2, rounding=ROUND_CEILING).create_decimal(f"{bound:.9g}")

@@ -55,13 +55,10 @@ def undeclared(schema: Schema, places: Sequence[int]) -> tuple[int, int] | None:
         attribute = schema.attributes[own]
         named = attribute.name if schema.alignments else ""
         first.setdefault((attribute.labels, attribute.optional, attribute.ordered, named), own)
-    for one, two in combinations(first.values(), 2):
-        shared = set.intersection(
-            *(set(own.labels[: own.answers]) for own in map(schema.attributes.__getitem__, (one, two)))
-        )
-        if shared and alignment_of(schema, one, two) is None:
-            return one, two
-    return None
+    attributes = ((place, schema.attributes[place]) for place in first.values())
+    answers = {place: set(attribute.labels[: attribute.answers]) for place, attribute in attributes}
+    pairs = ((one, two) for one, two in combinations(first.values(), 2) if answers[one] & answers[two])
+    return next((pair for pair in pairs if alignment_of(schema, *pair) is None), None)
 
 
 def _declared(schema: Schema, first: Attribute, second: Attribute) -> Classes | None:
@@ -80,10 +77,7 @@ def _codes(attribute: Attribute, labels: Sequence[str]) -> tuple[int, ...]:
 
 def _derived(first: Attribute, second: Attribute) -> Classes | None:
     answers = [attribute.labels[: attribute.answers] for attribute in (first, second)]
-    if answers[0] == answers[1]:
-        return tuple(((code,), (code,)) for code in range(len(answers[0])))
-    common = set(answers[0]) & set(answers[1])
-    if len(common) == len(answers[0]) == len(answers[1]):
+    if set(answers[0]) == set(answers[1]):
         place = {label: code for code, label in enumerate(answers[1])}
         return tuple(((code,), (place[label],)) for code, label in enumerate(answers[0]))
     if first.ordered and second.ordered:

@@ -159,19 +159,14 @@ class Part:
     def _fillings(self) -> dict[tuple[Places, int], Channel]:
         return {}
 
-    def combined(self, branch: Places, report: Sequence[int]) -> int:
-        """The private codes of a branch's pivots as one number, the last one counting fastest."""
-        index = 0
-        for own in branch:
-            index = index * self.answers[own] + report[own]
-        return index
-
     def rest_probability(self, branch: Places, report: Sequence[int]) -> Fraction:
         """The probability of what a sub-report shows beside the branch, given the branch and its private codes."""
         shown = [own for own, code in enumerate(report) if code < self.answers[own]]
         if len(shown) != self.shown or not set(branch) <= set(shown):
             return Fraction(0)
-        given = self.combined(branch, report)
+        given = 0  # the private codes of the pivots as one number, the last one counting fastest
+        for own in branch:
+            given = given * self.answers[own] + report[own]
         decoys = (own for own in shown if own not in branch)
         filled = (self.filling(branch, other).probability(given, report[other]) for other in decoys)
         return prod(filled, start=Fraction(1, comb(len(self.attributes) - self.pivots, self.decoys)))

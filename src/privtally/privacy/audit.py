@@ -75,18 +75,14 @@ def uniform(sizes: Sequence[int]) -> list[Floats]:
 def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     """What an observer who knows the marginals learns from one report."""
     known = [[marginals[attribute] for attribute in part.attributes] for part in mechanism.parts]
-    choosing = [number for number, part in enumerate(mechanism.parts) if len(part.branches) > 1]
-    guesses = [pivot_guess(mechanism.parts[number], known[number]) for number in choosing]
+    choosing = [(part, own) for part, own in zip(mechanism.parts, known, strict=True) if len(part.branches) > 1]
+    guesses = [pivot_guess(part, own) for part, own in choosing]
     named, exact = max((guess.value for guess in guesses), default=None), all(guess.exact for guess in guesses)
-    blind = max((1 / len(mechanism.parts[number].branches) for number in choosing), default=None)
+    blind = max((1 / len(part.branches) for part, _ in choosing), default=None)
     named = named if exact or named != 1 else None
-    values, bits = [], []
-    for part, own_marginals in zip(mechanism.parts, known, strict=True):
-        if not _enumerable(part):
-            return Leakage(named, exact, blind, None, None)
-        part_values, part_bits = _values_and_bits(part, own_marginals)
-        values.append(part_values)
-        bits.append(part_bits)
+    if not all(map(_enumerable, mechanism.parts)):
+        return Leakage(named, exact, blind, None, None)
+    values, bits = zip(*map(_values_and_bits, mechanism.parts, known), strict=True)
     in_order = tuple(values[number][place] for number, place in mechanism.places)
     total = math.fsum(bits)
     return Leakage(named, exact, blind, in_order, None if math.isnan(total) else total)
@@ -102,7 +98,7 @@ def pivot_guess(part: Part, marginals: Marginals) -> PivotGuess:
         return PivotGuess(distance_bound(part, private), exact=False)
     total, exact = 0.0, True
     for number, places in sets:
-        guess = _of_shown(part.showing(places) if part.silent else part, [private[place] for place in places])
+        guess = _of_shown(part.showing(places), [private[place] for place in places])
         total, exact = total + number * guess.value, exact and guess.exact
     return PivotGuess(min(total / sum(number for number, _ in sets), 1.0), exact)
 
