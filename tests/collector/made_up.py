@@ -20,7 +20,7 @@ from privtally.mechanisms.projective import Geometry, Projective
 from privtally.names import MechanismName
 from tests.support import first_plan, later_plan, part_of, plan_of, plan_with, table_fill
 
-SEVEN_CODES = Projective(3, Geometry(2, 3), 40, 1)
+SEVEN_CODES = Projective(3, 40, 1, Geometry(2, 3))
 """Three labels, seven output codes."""
 
 

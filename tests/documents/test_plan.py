@@ -25,7 +25,8 @@ from privtally.errors import PlanError, PrivtallyError
 from privtally.exact import canonical
 from privtally.lab.population import seeded
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, Table, TableFill, UniformFill
-from privtally.mechanisms.named import NAMED, PartPlan, ProjectiveResponse, RandomizedResponse, build, each_alone
+from privtally.mechanisms.named import NAMED, PartPlan, RandomizedResponse, build, each_alone
+from privtally.mechanisms.projective import Geometry
 from privtally.names import MECHANISMS, MechanismName
 from tests.support import (
     EXTENDED_PLANS,
@@ -353,7 +354,7 @@ def test_many_pivots_of_many_labels_need_no_combined_code() -> None:
 
 
 def test_copies_between_different_channels_are_refused() -> None:
-    channels = (ProjectiveResponse(3, 3), RandomizedResponse())
+    channels = (Geometry(3, 3), RandomizedResponse())
     part = PartPlan((0, 1), 1, channels, 1, CopyFill(((1.0, 0.75), (0.75, 1.0))))
     with pytest.raises(PlanError, match="channel"):
         plan_with((part,), (13, 13))
