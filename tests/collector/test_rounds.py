@@ -17,7 +17,7 @@ from privtally.collector.rounds import (
     repeats,
     sampling_covariance,
     seen_shift,
-    tail,
+    tails,
 )
 from privtally.collector.summaries import Found
 from privtally.collector.tally import count, count_times
@@ -40,7 +40,8 @@ SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 @pytest.mark.parametrize("times", [0.0, 0.3, 1.0, 1.5, 4.0])
 def test_tails_are_those_of_chi_square(degrees: int, times: float) -> None:
     value = degrees * times
-    assert tail(value, degrees) == pytest.approx(stats.chi2.sf(value, degrees), rel=1e-9, abs=1e-14)
+    wanted = stats.chi2.sf(value, [degrees, degrees + 2, degrees + 4])
+    assert tails(value, degrees, 2) == pytest.approx(wanted, rel=1e-9, abs=1e-14)
 
 
 @pytest.mark.parametrize("degrees", [1, 6, 60])
