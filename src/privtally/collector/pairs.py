@@ -266,7 +266,7 @@ def _with_margins(within: Floats, gain: Floats, alone: Found, one: int, two: int
 
     Where the covariance of the margins is not known, it is the largest that their standard errors allow.
     """
-    matrices = alone.covariance(one), alone.covariance(two), alone.between(one, two)
+    matrices = alone.covariance(one, one), alone.covariance(two, two), alone.covariance(one, two)
     if any(matrix is None for matrix in matrices):
         errors = np.sqrt(np.concatenate([alone.variances[one], alone.variances[two]]))
         bound: Floats = within + (np.abs(gain) @ errors) ** 2

@@ -58,7 +58,7 @@ def tails(value: float, degrees: int, more: int = 0) -> Floats:
         return np.ones(1 + more)
     half, before = value / 2, (degrees - 1) // 2
     least = erfc(sqrt(half)) if degrees % 2 else exp(-half)
-    terms = _poisson(np.arange(before + more) + (0.5 if degrees % 2 else 1.0), half)
+    terms = _poisson(np.arange(before + more, dtype=np.float64) + (0.5 if degrees % 2 else 1.0), half)
     return np.minimum(least + np.append(0.0, terms.cumsum()), 1.0)[before:]
 
 

@@ -23,26 +23,21 @@ from privtally.mechanisms.mechanism import Part
 
 @dataclass(frozen=True)
 class PhaseEstimate:
-    """Frequencies and variances for each attribute, which of them are determined, and the worst condition number."""
+    """Frequencies and variances for each attribute, which of them are determined, the worst condition number, and the
+    parts whose operators were undone.
+    """
 
     frequencies: Sequence[Floats]
     variances: Sequence[Floats]
     known: Sequence[bool]
     condition: float
-
-
-def invert(plan: Plan, counts: Counts) -> PhaseEstimate:
-    """Undo the exact operator of every part: unbiased wherever `known`."""
-    return _carried_back(plan, counts, plan.mechanism.parts)
-
-
-def debias_as_randomized_response(plan: Plan, counts: Counts) -> PhaseEstimate:
-    """The paper's Phase II estimator, as if every attribute had been randomised itself: f = (c/n − q) / (p − q)."""
-    return _carried_back(plan, counts, as_randomized_response(plan))
+    parts: Sequence[Part] = ()
 
 
 def as_randomized_response(plan: Plan) -> list[Part]:
-    """The parts that a plan would have if every attribute had been randomised itself."""
+    """The parts that a plan would have if every attribute had been randomised itself: undoing these is the paper's
+    Phase II estimator, f = (c/n − q) / (p − q).
+    """
     return [
         Part((own,), 1, (channel,))
         for part in plan.mechanism.parts
@@ -50,7 +45,7 @@ def as_randomized_response(plan: Plan) -> list[Part]:
     ]
 
 
-def terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
+def _terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
     """What the reports to a part with several hidden pivots say; refused if they were not kept whole."""
     subs = counts.parts.get(part.attributes)
     if subs is None:
@@ -96,17 +91,17 @@ def _centred_variances(channel: Asked, reported: Floats) -> Floats:
     return variances
 
 
-def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEstimate:
-    frequencies: dict[int, Floats] = {}
-    variances: dict[int, Floats] = {}
-    known: dict[int, bool] = {}
+def invert(plan: Plan, counts: Counts, parts: Sequence[Part] | None = None) -> PhaseEstimate:
+    """Undo the exact operator of every part, the plan's unless others are given: unbiased wherever `known`."""
+    parts = plan.mechanism.parts if parts is None else parts
+    undone: dict[int, tuple[Floats, Floats, bool]] = {}
     condition = 1.0
     for part in parts:
         if not part.linear:
-            terms = terms_of_part(plan, counts, part)
-            for place, own in enumerate(part.attributes):
-                frequencies[own], known[own] = terms.frequencies((place,)), terms.known(place)
-                variances[own] = terms.between((place,), (place,)).diagonal()
+            terms = _terms_of_part(plan, counts, part)
+            for place, attribute in enumerate(part.attributes):
+                variances = terms.between((place,), (place,)).diagonal()
+                undone[attribute] = terms.frequencies((place,)), variances, terms.known(place)
             condition = max(condition, terms.condition)
             continue
         seen = observed(plan, counts, part)
@@ -115,13 +110,11 @@ def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEst
         found = inverse.apply([own.shares for own in seen])
         # Where a code belongs to the sets of several labels, frequencies sum to 1 only on average.
         found = [own + (1 - own.sum()) / len(own) for own in found]
-        for own, f, v, k in zip(part.attributes, found, spreads, inverse.known, strict=True):
-            frequencies[own], variances[own], known[own] = f, v, k
+        undone |= zip(part.attributes, zip(found, spreads, inverse.known, strict=True), strict=True)
         condition = max(condition, inverse.condition)
-    order = range(plan.mechanism.width)
-    return PhaseEstimate(
-        [frequencies[own] for own in order], [variances[own] for own in order], [known[own] for own in order], condition
-    )
+    columns = zip(*(undone[attribute] for attribute in range(plan.mechanism.width)), strict=True)
+    frequencies, spreads, known = map(list, columns)
+    return PhaseEstimate(frequencies, spreads, known, condition, parts)
 
 
 def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Observed]) -> list[Floats]:

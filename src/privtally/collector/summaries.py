@@ -120,18 +120,12 @@ def _located(bins: Bins, value: float, low: float, high: float) -> Located:
 # One attribute of an estimate: its frequencies, and what follows from them where it may be skipped or has bins.
 
 
-def _unknown(_one: int, _two: int) -> None:
-    """No covariance between attributes."""
-
-
 class Found(NamedTuple):
-    """Frequencies and variances of every attribute, and the covariance within one of them where that is known."""
+    """Frequencies and variances of every attribute, and the covariance of two of them, or of one, where it is known."""
 
     frequencies: list[Floats]
     variances: list[Floats]
-    covariance: Callable[[int], Floats | None]
-    between: Callable[[int, int], Floats | None] = _unknown
-    """The covariance between two attributes, where that is known."""
+    covariance: Callable[[int, int], Floats | None]
     bounds: tuple[list[Floats], list[Floats]] | None = None
     """Where the 95 % intervals begin and end, if not at 1.96 standard errors."""
     alone: "Found | None" = None
@@ -194,7 +188,7 @@ def attribute_estimate(
 def _chosen(attribute: Attribute, own: int, found: Found, notes: list[str]) -> tuple[Floats, Spread | None]:
     """The frequencies of the labels that people chose, and their spread if enough people chose one."""
     answers, errors = attribute.answers, np.sqrt(found.variances[own])
-    matrix, chosen = found.covariance(own), found.frequencies[own][:answers]
+    matrix, chosen = found.covariance(own, own), found.frequencies[own][:answers]
     if np.isinf(errors).any():
         return chosen, None
     skipped = float(errors[-1]) if attribute.optional else 0.0
