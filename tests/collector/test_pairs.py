@@ -10,16 +10,18 @@ import pytest
 from privtally.collector import pairs
 from privtally.collector.estimate import estimate, one_way
 from privtally.collector.pairs import (
+    Carried,
+    JointTable,
     PairEstimates,
     carried,
     carries,
     conditional_rows,
     consistent_table,
+    dependence,
     estimate_pair,
     estimate_pairs,
     fitted,
     interior_table,
-    joint_table,
     shrunk,
 )
 from privtally.collector.tally import count, nothing
@@ -53,6 +55,12 @@ def truth_of(answers: np.ndarray, one: int, two: int) -> np.ndarray:
     return joint if one < two else joint.T
 
 
+def table_of(phase: Phase, one: int = 0, two: int = 1) -> Carried:
+    table = carried(phase, one, two)
+    assert table is not None
+    return table
+
+
 @pytest.mark.parametrize("kind", CARRYING)
 def test_tables_are_unbiased_with_the_variances_that_they_state(kind: str) -> None:
     """Exactly from counts as expected; over 300 runs the mean within five standard errors, the variances within 40 %.
@@ -65,12 +73,11 @@ def test_tables_are_unbiased_with_the_variances_that_they_state(kind: str) -> No
     runs = [simulated(plan, answers, 3_000, generator) for _ in range(300)]
     for one, two in pairs:
         truth = truth_of(answers, one, two)
-        exact = joint_table([(plan, expected_counts(plan, answers, 1e13))], one, two)
-        assert exact is not None
+        exact = table_of((plan, expected_counts(plan, answers, 1e13)), one, two)
         np.testing.assert_allclose(exact.frequencies, truth, atol=1e-9)
-        tables = [joint_table([(plan, counts)], one, two) for counts in runs]
-        found = np.array([table.frequencies for table in tables if table is not None])
-        stated = np.mean([table.variances for table in tables if table is not None], axis=0)
+        tables = [table_of((plan, counts), one, two) for counts in runs]
+        found = np.array([table.frequencies for table in tables])
+        stated = np.mean([table.covariance.diagonal().reshape(truth.shape) for table in tables], axis=0)
         assert (np.abs(found.mean(axis=0) - truth) < 5 * np.sqrt(stated / len(found))).all()
         ratio = found.var(axis=0) / stated
         assert ratio.min() > 0.6
@@ -85,9 +92,7 @@ def test_only_reports_with_both_answers_count(kind: str) -> None:
     counts = simulated(plan, made_up_law(plan.schema.sizes), 5_000, np.random.default_rng(1))
     shares = {"spl": 1, "many labels": 1, "two silent pivots": 1 / 3, "two silent groups": 1 / 4}
     for one, two in pairs:
-        table = joint_table([(plan, counts)], one, two)
-        assert table is not None
-        assert table.reports == pytest.approx(5_000 * shares[kind], rel=0.1)
+        assert table_of((plan, counts), one, two).reports == pytest.approx(5_000 * shares[kind], rel=0.1)
 
 
 def test_which_plans_carry_which_pairs() -> None:
@@ -116,14 +121,14 @@ def test_which_plans_carry_which_pairs() -> None:
 @pytest.mark.parametrize("plan", [plan_of("smp", (2, 3)), copying_groups(), two_pivots(UniformFill())])
 def test_plans_that_carry_nothing_give_no_table(plan: Plan) -> None:
     counts = simulated(plan, made_up_law(plan.schema.sizes), 500, np.random.default_rng(1))
-    assert joint_table([(plan, counts)], 0, 1) is None
+    assert interior_table([(plan, counts)], 0, 1) is None
 
 
 def test_phases_are_weighted_by_their_precision() -> None:
     history = campaign("cond-rr", 2)
-    alone = joint_table(history[:1], 0, 1)
-    both = joint_table(history, 0, 1)
-    twice = joint_table([history[0], history[0]], 0, 1)
+    alone = interior_table(history[:1], 0, 1)
+    both = interior_table(history, 0, 1)
+    twice = interior_table([history[0], history[0]], 0, 1)
     assert alone is not None
     assert both is not None
     assert twice is not None
@@ -152,10 +157,6 @@ def test_a_label_that_never_occurs_gets_the_marginal_row() -> None:
     assert [row.tolist() for row in rows] == [[0.25, 0.75], [0.25, 0.75]]
 
 
-def dependence(table: np.ndarray) -> np.ndarray:
-    return table - np.outer(table.sum(axis=1), table.sum(axis=0))
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_noise_of_dependence_is_what_independent_answers_show(epsilon: float) -> None:
     """Over 200 runs, within 25 %: a mean of sums of four squares is known to 5 %. All variances would be too much."""
@@ -165,35 +166,32 @@ def test_the_noise_of_dependence_is_what_independent_answers_show(epsilon: float
     seen, stated, all_variances = 0.0, 0.0, 0.0
     for _ in range(200):
         history = [(plan, simulated(plan, law, 500, generator))]
-        table, inside = joint_table(history, 0, 1), interior_table(history, 0, 1)
-        assert table is not None
+        inside = interior_table(history, 0, 1)
         assert inside is not None
-        seen += float(np.sum(dependence(table.frequencies) ** 2))
+        seen += float(np.sum(dependence(inside, *one_way(history, "unbiased").frequencies) ** 2))
         stated += float(inside.variances.sum())
-        all_variances += float(table.variances.sum())
+        all_variances += float(table_of(history[0]).covariance.trace())
     assert seen == pytest.approx(stated, rel=0.25)
     if epsilon > 1:
         assert all_variances > 1.5 * seen
 
 
 def test_noise_alone_leaves_independence_and_certainty_leaves_the_table() -> None:
-    seen = np.array([[0.3, 0.1], [0.1, 0.5]])
-    first, second = seen.sum(axis=1), seen.sum(axis=0)
-    square = float(np.sum(dependence(seen) ** 2))
-    for noise, kept in ((0.0, 1.0), (square / 4, 0.75), (square, 0.0), (9.0, 0.0)):
-        found = shrunk(seen, noise, first, second)
-        assert found == pytest.approx(np.outer(first, second) + kept * dependence(seen))
-    even = np.full((2, 2), 0.25)
-    assert shrunk(even, 0.0, first, second) == pytest.approx(np.outer(first, second))
+    first, second = np.array([0.4, 0.6]), np.array([0.3, 0.7])
+    independent, beyond = np.outer(first, second), 0.1 * np.array([[1, -1], [-1, 1]])
+    inside = independent + beyond - first[:, None] / 2 - second / 2 + 1 / 4
+    for noise, kept in ((0.0, 1.0), (0.01, 0.75), (0.04, 0.0), (9.0, 0.0)):
+        table = JointTable(inside, np.full((2, 2), noise / 4), 1)
+        assert dependence(table, first, second) == pytest.approx(beyond)
+        assert shrunk(table, first, second) == pytest.approx(independent + kept * beyond)
 
 
 def test_a_pair_that_nobody_reported_is_not_known_to_be_empty() -> None:
     """At a large budget nothing but the people in a cell makes its error: that of a single person is the least."""
     plan = first_plan((2, 3), 16.0)
     tensor = np.array([[20, 10, 0], [30, 20, 20]])
-    table = joint_table([(plan, counts_of(plan, tensor))], 0, 1)
-    assert table is not None
-    assert np.sqrt(table.variances[0, 2]) > 0.9 / tensor.sum()
+    table = table_of((plan, counts_of(plan, tensor)))
+    assert np.sqrt(table.covariance[2, 2]) > 0.9 / tensor.sum()
 
 
 def test_a_channel_with_very_many_labels_is_not_undone() -> None:
@@ -201,7 +199,7 @@ def test_a_channel_with_very_many_labels_is_not_undone() -> None:
     plan = first_plan((2, 9_000), 2.0)
     counts = count(plan, np.zeros((5, 2), dtype=np.uint16))
     assert counts.pair_tables
-    assert joint_table([(plan, counts)], 0, 1) is None
+    assert carried((plan, counts), 0, 1) is None
 
 
 TRUTH = np.array([[0.3, 0.1, 0.0], [0.05, 0.15, 0.4]])

@@ -14,7 +14,7 @@ import numpy as np
 from privtally.collector.copies import learn_copies
 from privtally.collector.estimate import refusing_numerical_failure, unbiased
 from privtally.collector.inverse import check_readable, project_to_simplex
-from privtally.collector.pairs import conditional_rows, fitted, interior_table, joint_table, proportional, shrunk
+from privtally.collector.pairs import conditional_rows, dependence, fitted, interior_table, proportional, shrunk
 from privtally.collector.rounds import in_order
 from privtally.documents.campaign import GroupNames, History, Learning
 from privtally.documents.plan import Learned, LearnedFrom, Plan, group_places
@@ -83,13 +83,13 @@ def _joint_laws(
 
 def _smoothed_pair(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> Floats:
     """The joint table of two attributes with these marginals, as far as its noise lets it be known."""
-    table, inside = joint_table(history, *places), interior_table(history, *places)
-    if table is None or inside is None:
+    inside = interior_table(history, *places)
+    if inside is None:
         raise LearningError(
             "these counts keep no pairwise tables: give the first phase's plan and counts as well; if they are there, "
             "the schema has too many answers for cond-rr"
         )
-    return fitted(shrunk(table.frequencies, float(inside.variances.sum()), *marginals), *marginals)
+    return fitted(shrunk(inside, *marginals), *marginals)
 
 
 def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> float:
@@ -97,9 +97,7 @@ def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, 
     inside = interior_table(history, *places)
     if inside is None:
         return 0.0
-    first, second = marginals
-    independent = np.outer(first - 1 / len(first), second - 1 / len(second))
-    return float(np.sum((inside.frequencies - independent) ** 2) - 2 * inside.variances.sum())
+    return float(np.sum(dependence(inside, *marginals) ** 2) - 2 * inside.variances.sum())
 
 
 def _rows(chosen: Places, other: int, used: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:

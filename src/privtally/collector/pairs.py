@@ -56,12 +56,6 @@ def carries(plan: Plan, one: int, two: int) -> bool:
     return parts[0] is not parts[1] or parts[0].pivots > 1
 
 
-def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
-    """The two-way table from all phases that carry it, weighted by their precision; None if none does."""
-    found = [table for phase in history if (table := reported(phase, one, two)) is not None]
-    return weighted([table.undone() for table in found]) if found else None
-
-
 def weighted(tables: Sequence[JointTable]) -> JointTable:
     """The mean of some tables, weighted by their precision."""
     precisions = np.array([1 / table.variances.sum() for table in tables])
@@ -128,20 +122,23 @@ def _undoing(channel: Asked) -> Floats:
     return matrix
 
 
-def shrunk(noisy: Floats, noise: float, first: Floats, second: Floats) -> Floats:
-    """The dependence in a noisy table shrunk towards the independent table with these marginals.
+def dependence(inside: JointTable, first: Floats, second: Floats) -> Floats:
+    """What a table with these margins has beyond the product of them, from what is inside its margins."""
+    return inside.frequencies - np.outer(first - 1 / len(first), second - 1 / len(second))
 
-    `noise` is the sum of the variances of the entries with the means of their rows and columns taken off.
 
-    If the true dependence D, the table less the product of its margins, has entries with the variance τ², and those of
-    the noisy one have the variance σ² more, its best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments
-    τ² + σ² is the noisy one's mean square, and σ² the mean of the variances.
+def shrunk(inside: JointTable, first: Floats, second: Floats) -> Floats:
+    """A table with these margins, its noisy dependence shrunk towards none.
+
+    If the true dependence has entries with the variance τ², and those of the noisy one have the variance σ² more, its
+    best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments τ² + σ² is the noisy one's mean square, and σ²
+    the mean of the variances inside the margins.
     """
-    dependence = noisy - np.outer(noisy.sum(axis=1), noisy.sum(axis=0))
-    square = float(np.sum(dependence**2))
-    kept = max(1 - noise / square, 0.0) if square else 0.0
-    found: Floats = np.outer(first, second) + kept * dependence
-    return found
+    noisy = dependence(inside, first, second)
+    square = float(np.sum(noisy**2))
+    kept = max(1 - float(inside.variances.sum()) / square, 0.0) if square else 0.0
+    table: Floats = np.outer(first, second) + kept * noisy
+    return table
 
 
 def fitted(table: Floats, first: Floats, second: Floats) -> Floats:
@@ -383,16 +380,14 @@ class PairEstimates(msgspec.Struct, frozen=True):
 @refusing_numerical_failure(EstimateError)
 def estimate_pair(history: History, first: str, second: str, method: Method = "likelihood") -> PairEstimate:
     """The two-way table of two attributes, from all phases whose reports carry both."""
-    _check(method)
-    history = in_rounds(in_order(history))[-1]
-    schema = history[0][0].schema
+    history = _last_round(history, method)
+    names = history[0][0].schema.names
     for name in (first, second):
-        if name not in schema.names:
-            raise EstimateError(f"there is no question '{name}'; the plan has {', '.join(schema.names)}")
+        if name not in names:
+            raise EstimateError(f"there is no question '{name}'; the plan has {', '.join(names)}")
     if first == second:
         raise EstimateError(f"a pair needs two questions, got '{first}' twice; name another one")
-    alone = one_way(history, method)
-    found = _table(history, schema.names.index(first), schema.names.index(second), alone, method)
+    found = _table(history, names.index(first), names.index(second), one_way(history, method), method)
     if found is None:
         raise EstimateError(f"these reports say nothing about '{first}' and '{second}' together; {_WHO_DOES}")
     return found
@@ -401,8 +396,7 @@ def estimate_pair(history: History, first: str, second: str, method: Method = "l
 @refusing_numerical_failure(EstimateError)
 def estimate_pairs(history: History, method: Method = "likelihood") -> PairEstimates:
     """The two-way tables of all pairs of attributes that some phase's reports carry."""
-    _check(method)
-    history = in_rounds(in_order(history))[-1]
+    history = _last_round(history, method)
     names = history[0][0].schema.names
     alone = one_way(history, method)
     found = {pair: _table(history, *pair, alone, method) for pair in combinations(range(len(names)), 2)}
@@ -413,9 +407,10 @@ def estimate_pairs(history: History, method: Method = "likelihood") -> PairEstim
     return PairEstimates(tables, missing)
 
 
-def _check(method: Method) -> None:
+def _last_round(history: History, method: Method) -> History:
     if method not in ("unbiased", "likelihood"):
         raise EstimateError("two-way tables need the method likelihood or unbiased; choose one of them")
+    return in_rounds(in_order(history))[-1]
 
 
 def _table(history: History, one: int, two: int, alone: Found, method: Method) -> PairEstimate | None:

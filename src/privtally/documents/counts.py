@@ -73,9 +73,9 @@ def pair_tables(part: Sequence[int], outputs: Sequence[int], subs: SubReports) -
     return tables
 
 
-def add_up(codes: Integers, times: Integers, size: int) -> Integers:
-    """How often each code was seen; sums of integers below 2^53 are exact as floats."""
-    return np.bincount(codes, times, size).astype(np.int64)
+def add_up(codes: Codes | Integers, times: Integers | None, size: int) -> Integers:
+    """How often each code was seen, each time once if not given; sums of integers below 2^53 are exact as floats."""
+    return np.bincount(codes, times, size).astype(np.int64, copy=False)
 
 
 def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -> SubReports:
