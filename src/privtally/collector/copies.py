@@ -32,10 +32,6 @@ from privtally.mechanisms.fills import (
 from privtally.mechanisms.named import PartPlan, RandomizedResponse, asking, best_channel
 from privtally.names import RULES_LABEL_BY_LABEL, Rule
 
-# The rules for copy probabilities: Proposition 1 of the paper, the formula behind its published numbers, and
-# `robust`.
-
-
 ROUNDING = 1e-12
 """Errors that differ by less than this part are the same."""
 SLACK = 1.04

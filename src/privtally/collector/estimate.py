@@ -34,9 +34,6 @@ from privtally.exact.types import Floats
 from privtally.names import METHODS, Method
 from privtally.version import SOFTWARE
 
-# The methods of estimation: the paper's, unbiased, likelihood; each gives the frequencies of the wanted rounds.
-
-
 MOST_LABELS = 1_000
 """Schemas with more labels in all are too large for matrices over all of them."""
 MANY_LABELS = 40

@@ -26,9 +26,7 @@ from privtally.documents.counts import SubReports
 from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.fills import Places
-from privtally.mechanisms.mechanism import Part, independent
-
-# The nearest proper distribution.
+from privtally.mechanisms.mechanism import Joint, Part, independent
 
 
 def project_to_simplex(values: Floats) -> Floats:
@@ -43,14 +41,6 @@ def project_to_simplex(values: Floats) -> Floats:
     last = np.flatnonzero(falling > excess)[-1]
     projected: Floats = np.maximum(values - excess[last], 0)
     return projected
-
-
-def project_each(values: Floats, sizes: Sequence[int]) -> list[Floats]:
-    """The nearest proper distribution of each attribute, attributes laid end to end."""
-    return [project_to_simplex(own) for own in np.split(values, np.cumsum(sizes)[:-1])]
-
-
-# The way back through a part: a linear map from observed frequencies to true ones.
 
 
 MOST_CONDITION = 1e6
@@ -119,21 +109,19 @@ def inverse_of(part: Part) -> Inverse:
         return _by_table(part, start)
     own = np.diag(scales)
     inverse, known, condition = _pseudo_inverse(scales / own)
-    return ByLabel(inverse / own[:, None], start, [bool(each) for each in known], condition)
+    return ByLabel(inverse / own[:, None], start, known.tolist(), condition)
 
 
-def operator_of(part: Part) -> Floats:
-    """The matrix from true to observed frequencies, attributes laid end to end."""
-    units = np.split(np.eye(sum(part.sizes)), ends(part.sizes), axis=1)
-    operator: Floats = np.hstack(part.observe(independent(units))).T
-    return operator
+def units_of(sizes: Sequence[int]) -> Joint:
+    """For each label of every attribute all of the people: a linear law of these is its matrix."""
+    return independent(np.split(np.eye(sum(sizes)), ends(sizes), axis=1))
 
 
 def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     """The operator undone between the spaces in which every attribute sums to nothing."""
     sizes = part.sizes
     true = zero_sum_basis(sizes)
-    operator = operator_of(part)
+    operator = np.hstack(part.observe(units_of(sizes))).T
     own = [(channel.same - channel.other) / channel.total for channel in part.asked]
     columns = np.repeat(own, np.array(sizes) - 1)
     inverse, _, condition = _pseudo_inverse(operator @ true / columns)
@@ -264,8 +252,7 @@ def _width(sizes: Sequence[int], each: Places) -> int:
 def terms_of(part: Part, subs: SubReports) -> Terms:
     """What the sub-reports of a part with several hidden pivots say."""
     known = information(part)
-    scale = np.sqrt(known.diagonal())
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.sqrt(np.where(known.diagonal() > 0, known.diagonal(), 1.0))
     normal = known / np.outer(scale, scale)
     inverse = np.linalg.pinv(normal, rcond=MOST_CONDITION**-2, hermitian=True)
     values = np.linalg.eigvalsh(normal)

@@ -26,9 +26,6 @@ from privtally.mechanisms.grouping import best_groups
 from privtally.mechanisms.named import NAMED, Groups, PartPlan, asking
 from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
 
-# Cond-RR: what fills an attribute is drawn from its estimated table given the private pivots.
-
-
 CLOSE_ENOUGH = 1e-9
 """Joint tables are fitted until no pairwise table is off by as much: pairwise tables agree no better themselves."""
 

@@ -28,9 +28,6 @@ from privtally.mechanisms.fills import Places
 from privtally.names import Method
 from privtally.schema import label_text
 
-# Two attributes together: debiased tables from the reports that carry both answers, and fits to given marginals.
-
-
 MOST_CELLS = 1 << 26
 """With more labels times codes in an attribute, its channel is not undone: the matrix has 8 bytes a cell."""
 _TRACE_OF_INDEPENDENCE = 1e-6

@@ -27,8 +27,6 @@ from privtally.documents.estimate import Change
 from privtally.errors import EstimateError
 from privtally.exact.types import Floats
 
-# The history of a campaign: its phases, each with its counts, in order and round by round.
-
 
 def in_order(history: History) -> list[Phase]:
     """The phases in order, refused if they do not belong together or are empty."""

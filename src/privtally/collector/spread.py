@@ -18,8 +18,6 @@ from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.mechanism import Part
 
-# What one phase alone says: its counts carried back through its mechanism, part by part.
-
 
 @dataclass(frozen=True)
 class PhaseEstimate:

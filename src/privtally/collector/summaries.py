@@ -32,9 +32,6 @@ from privtally.mechanisms.channels import Asked
 from privtally.names import Method
 from privtally.schema import Attribute, Bins
 
-# What follows from an attribute's frequencies: shares among those who answered, mean and quantiles of numbers.
-
-
 SHARES = (0.25, 0.5, 0.75)
 
 
@@ -115,9 +112,6 @@ def _located(bins: Bins, value: float, low: float, high: float) -> Located:
     start, end = bins.edges[0], bins.edges[-1]
     low, high = (float(np.clip(bound, start, end)) for bound in (min(low, high), max(low, high)))
     return Located(float(np.clip(value, low, high)), low, high)
-
-
-# One attribute of an estimate: its frequencies, and what follows from them where it may be skipped or has bins.
 
 
 class Found(NamedTuple):

@@ -14,9 +14,6 @@ from privtally.exact.types import Codes, Floats, Integers
 from privtally.mechanisms.mechanism import Part
 from privtally.schema import code_type
 
-# How often each combination of codes occurs, for groups of attributes: one count of the reports for many tables.
-
-
 Block = tuple[int, ...]
 """Attributes whose codes are combined."""
 Group = tuple[Block, ...]

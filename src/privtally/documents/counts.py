@@ -26,9 +26,6 @@ from privtally.exact.types import Codes, Integers
 from privtally.mechanisms.mechanism import Part
 from privtally.names import SetAside
 
-# Distinct sub-reports with their numbers, and the pairwise tables that take their place where there are too many.
-
-
 SUB_REPORT_LIMIT = 1 << 18
 """How many distinct sub-reports of a part are kept at most."""
 MAX_PAIR_CELLS = 4_000_000
