@@ -15,7 +15,6 @@ from privtally.collector.pairs import (
     PairEstimates,
     carried,
     carries,
-    conditional_rows,
     consistent_table,
     dependence,
     estimate_pair,
@@ -150,11 +149,6 @@ def test_a_fitted_table_is_proper_and_has_the_marginals() -> None:
 def test_a_table_that_fits_already_stays() -> None:
     joint = made_up_law((3, 4))
     np.testing.assert_allclose(fitted(joint, joint.sum(axis=1), joint.sum(axis=0)), joint, atol=1e-5)
-
-
-def test_a_label_that_never_occurs_gets_the_marginal_row() -> None:
-    rows = conditional_rows(np.array([[0.0, 0.0], [0.25, 0.75]]))
-    assert [row.tolist() for row in rows] == [[0.25, 0.75], [0.25, 0.75]]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])

@@ -14,7 +14,7 @@ import numpy as np
 from privtally.collector.copies import learn_copies
 from privtally.collector.estimate import refusing_numerical_failure, unbiased
 from privtally.collector.inverse import check_readable, project_to_simplex
-from privtally.collector.pairs import conditional_rows, dependence, fitted, interior_table, proportional, shrunk
+from privtally.collector.pairs import dependence, fitted, interior_table, proportional, shrunk
 from privtally.collector.rounds import in_order
 from privtally.documents.campaign import GroupNames, History, Learning
 from privtally.documents.plan import Learned, LearnedFrom, Plan, group_places
@@ -44,38 +44,30 @@ def learn_tables(history: History, group: Places, budget: Fraction, pivots: int)
         (one, two): _smoothed_pair(history, (group[one], group[two]), (marginals[one], marginals[two]))
         for one, two in combinations(range(len(group)), 2)
     }
-    laws, pivots = _joint_laws(history, group, pairs, marginals, pivots) if pivots > 1 else (_laws(pairs), 1)
+    conditions, pivots = _conditions(history, group, marginals, pivots)
     tables = (
-        Table(chosen, other, tuple(map(nearest_distribution, laws[chosen, other])))
-        for chosen, other in table_places(len(group), pivots)
+        Table(chosen, other, tuple(map(nearest_distribution, _rows(chosen, other, used, pairs, marginals))))
+        for (chosen, other), used in conditions.items()
     )
     return asking(group, plan.schema.sizes, budget, TableFill(tuple(tables)), pivots=pivots, decoys=plan.decoys)
 
 
-def _laws(pairs: Pairs) -> dict[tuple[Places, int], Floats]:
-    """The law of each attribute given each other one."""
-    laws: dict[tuple[Places, int], Floats] = {}
-    for (one, two), joint in pairs.items():
-        laws[(one,), two] = np.array(conditional_rows(joint))
-        laws[(two,), one] = np.array(conditional_rows(joint.T))
-    return laws
-
-
-def _joint_laws(
-    history: History, group: Places, pairs: Pairs, marginals: Sequence[Floats], pivots: int
-) -> tuple[dict[tuple[Places, int], Floats], int]:
-    """The law of each attribute given each choice of as many pivots as Phase I supports, and their number."""
+def _conditions(
+    history: History, group: Places, marginals: Sequence[Floats], pivots: int
+) -> tuple[dict[tuple[Places, int], Places], int]:
+    """For each choice of pivots and each other attribute the pivots that its law depends on, and how many pivots there
+    are: as many as Phase I supports.
+    """
+    places = table_places(len(group), pivots)
+    if pivots == 1:
+        return {(chosen, other): chosen for chosen, other in places}, 1
     gains = np.zeros((len(group), len(group)))
-    for one, two in pairs:
+    for one, two in combinations(range(len(group)), 2):
         gain = gain_of(history, (group[one], group[two]), (marginals[one], marginals[two]))
         gains[one, two] = gains[two, one] = gain
-    while pivots > 1:
-        places = table_places(len(group), pivots)
-        if sum(min(gains[own, other] for own in chosen) for chosen, other in places) > 0:
-            used = {(chosen, other): tuple(own for own in chosen if gains[own, other] > 0) for chosen, other in places}
-            return {place: _rows(*place, used[place], pairs, marginals) for place in places}, pivots
-        pivots -= 1
-    return _laws(pairs), 1
+    if sum(min(gains[own, other] for own in chosen) for chosen, other in places) <= 0:
+        return _conditions(history, group, marginals, pivots - 1)
+    return {(chosen, other): tuple(own for own in chosen if gains[own, other] > 0) for chosen, other in places}, pivots
 
 
 def _smoothed_pair(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> Floats:
@@ -98,9 +90,10 @@ def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, 
 
 
 def _rows(chosen: Places, other: int, used: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:
-    """The law of an attribute for each combination of the chosen pivots' codes, given those that are used."""
-    members = (*used, other)
-    joint = fit_pairs(members, pairs, marginals)
+    """The law of an attribute for each combination of the chosen pivots' codes, given those that are used; its marginal
+    where they never occur.
+    """
+    joint = fit_pairs((*used, other), pairs, marginals)
     total = joint.sum(axis=-1, keepdims=True)
     law = np.divide(joint, total, out=np.broadcast_to(marginals[other], joint.shape).copy(), where=total > 0)
     shape = [len(marginals[own]) for own in chosen]

@@ -164,12 +164,6 @@ def proportional(table: Floats, margins: Mapping[Places, Floats], close: float) 
     return table
 
 
-def conditional_rows(joint: Floats) -> list[Floats]:
-    """The distribution of the second attribute given each label of the first; its marginal where that never occurs."""
-    marginal = joint.sum(axis=0)
-    return [row / row.sum() if row.sum() > 0 else marginal for row in joint]
-
-
 # Two-way tables that agree with the frequencies of every attribute by itself, and so with each other.
 
 

@@ -16,6 +16,7 @@ from privtally.documents.plan import Plan
 from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.channels import Asked
+from privtally.mechanisms.grouping import report_variances
 from privtally.mechanisms.mechanism import Part
 
 
@@ -75,18 +76,9 @@ def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
         if not people:
             name = plan.schema.names[own]
             raise EstimateError(f"nobody answered question '{name}' in phase {plan.phase}; collect more")
-        variances = _centred_variances(channel, smooth(tally)) / people
+        variances = report_variances(channel, smooth(tally)) / people
         found.append(Observed(people, channel.support(tally.astype(float)) / people, variances))
     return found
-
-
-def _centred_variances(channel: Asked, reported: Floats) -> Floats:
-    """For each label the variance, in one report, of belonging to its set less the share of labels it belongs to."""
-    held = channel.holder_counts() / channel.inputs
-    shares = channel.support(reported)
-    squares = shares - 2 * channel.support(reported * held) + reported @ held**2
-    variances: Floats = squares - (shares - reported @ held) ** 2
-    return variances
 
 
 def invert(plan: Plan, counts: Counts, parts: Sequence[Part] | None = None) -> PhaseEstimate:

@@ -40,6 +40,15 @@ class Grouping:
     alone: float | None
 
 
+def report_variances(channel: Asked, reported: Floats) -> Floats:
+    """For each label the variance, in one report, of belonging to its set less the share of labels it belongs to."""
+    held = channel.holder_counts() / channel.inputs
+    shares = channel.support(reported)
+    squares = shares - 2 * channel.support(reported * held) + reported @ held**2
+    variances: Floats = squares - (shares - reported @ held) ** 2
+    return variances
+
+
 def unbiased_variance(channel: Asked, share: float = 1.0, frequencies: Floats | None = None) -> float:
     """The variance of the unbiased estimate from one report, on average over labels; uniform answers if none are given.
 
@@ -48,12 +57,8 @@ def unbiased_variance(channel: Asked, share: float = 1.0, frequencies: Floats | 
     labels = channel.inputs
     true = np.full(labels, 1 / labels) if frequencies is None else frequencies
     reported = share * channel.push(true) + (1 - share) / channel.outputs
-    # A code belongs to the sets of `held` labels; the estimate moves every label by the same so that their sum is 1.
-    held = channel.holder_counts()
-    squares = float(reported @ (held - held**2 / labels))
-    observed = channel.support(reported)
     slope = share * (channel.inside - channel.meet) * (channel.same - channel.other) / channel.total
-    return (squares - float(np.sum((observed - observed.mean()) ** 2))) / (labels * slope**2)
+    return float(report_variances(channel, reported).mean()) / slope**2
 
 
 @lru_cache(maxsize=1 << 14)
