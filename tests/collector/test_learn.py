@@ -398,6 +398,7 @@ def test_a_fit_has_the_pairwise_tables() -> None:
         pair: answers.sum(axis=tuple(axis for axis in range(4) if axis not in pair))
         for pair in combinations(range(4), 2)
     }
+    pairs |= {(two, one): table.T for (one, two), table in pairs.items()}
     joint = fit_pairs((0, 2, 3, 1), pairs, marginals_of(answers))
     assert joint.sum(axis=(2, 3)) == pytest.approx(pairs[0, 2], abs=1e-6)
     assert joint.sum(axis=(0, 1)) == pytest.approx(pairs[1, 3].T, abs=1e-6)

@@ -251,37 +251,30 @@ def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], note
         parts = [part for reports in own for part in reports.parts]
         counting = [float(weight) for weight, reports in zip(weights, own, strict=True) for _ in reports.parts]
         frequencies = likelihood.estimate(Reports(own[0].labels, parts, counting))
-        said = _smoothed(*zip(*(tracks[name].smoothed(number, drift.most) for name in names), strict=True))
-        shown = [_shrunk(said, place) if len(each) > MANY_LABELS else each for place, each in enumerate(frequencies)]
-        moved = [place for place, name in enumerate(names) if name not in still]
-        estimates.append(_taking(_with_intervals(shown, said), alone[number], moved))
+        smoothed = {names.index(name): track.smoothed(number, drift.most) for name, track in still.items()}
+        said = _replacing(alone[number].alone or alone[number], smoothed)
+        bounds = {}
+        for place, (low, high) in enumerate(zip(*(alone[number].bounds or ()), strict=True)):
+            if place not in smoothed:
+                frequencies[place], bounds[place] = alone[number].frequencies[place], (low, high)
+            elif len(low) > MANY_LABELS:
+                frequencies[place] = _shrunk(said, place)
+        estimates.append(_with_intervals(frequencies, said, bounds))
     return estimates
 
 
-def _taking(found: Found, alone: Found, places: Sequence[int]) -> Found:
-    """What all rounds say, but for some attributes what a round's own reports say."""
-    assert found.bounds is not None
-    assert alone.bounds is not None
-    assert found.alone is not None
+def _replacing(said: Found, smoothed: Mapping[int, tuple[Floats, Floats]]) -> Found:
+    """What a round's reports alone say, but for some attributes frequencies and covariances of all rounds."""
+    frequencies, variances = list(said.frequencies), list(said.variances)
+    for place, (point, spread) in smoothed.items():
+        frequencies[place], variances[place] = point, np.maximum(spread.diagonal(), 0)
 
-    def mixed(one: Sequence[Floats], two: Sequence[Floats]) -> list[Floats]:
-        return [two[place] if place in places else own for place, own in enumerate(one)]
+    def covariance(one: int, two: int) -> Floats | None:
+        if one != two:
+            return None
+        return smoothed[one][1] if one in smoothed else said.covariance(one, one)
 
-    own = alone.alone or alone
-    said = Found(
-        mixed(found.alone.frequencies, own.frequencies),
-        mixed(found.alone.variances, own.variances),
-        lambda one, two: (own if one in places else found).covariance(one, two) if one == two else None,
-    )
-    bounds = (mixed(found.bounds[0], alone.bounds[0]), mixed(found.bounds[1], alone.bounds[1]))
-    frequencies = mixed(found.frequencies, alone.frequencies)
-    return Found(frequencies, said.variances, said.covariance, bounds, said)
-
-
-def _smoothed(points: Sequence[Floats], spreads: Sequence[Floats]) -> Found:
-    """Frequencies and covariances of every attribute."""
-    variances = [np.maximum(spread.diagonal(), 0) for spread in spreads]
-    return Found(list(points), variances, lambda one, two: spreads[one] if one == two else None)
+    return Found(frequencies, variances, covariance)
 
 
 def _tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:

@@ -30,7 +30,7 @@ CLOSE_ENOUGH = 1e-9
 """Joint tables are fitted until no pairwise table is off by as much: pairwise tables agree no better themselves."""
 
 Pairs = Mapping[tuple[int, int], Floats]
-"""Joint tables of two attributes by their places in the group, the smaller first."""
+"""Joint tables of two attributes by their places in the group, in either order."""
 
 
 def learn_tables(history: History, group: Places, budget: Fraction, pivots: int) -> PartPlan:
@@ -44,6 +44,7 @@ def learn_tables(history: History, group: Places, budget: Fraction, pivots: int)
         (one, two): _smoothed_pair(history, (group[one], group[two]), (marginals[one], marginals[two]))
         for one, two in combinations(range(len(group)), 2)
     }
+    pairs |= {(two, one): table.T for (one, two), table in pairs.items()}
     conditions, pivots = _conditions(history, group, marginals, pivots)
     tables = (
         Table(chosen, other, tuple(map(nearest_distribution, _rows(chosen, other, used, pairs, marginals))))
@@ -109,13 +110,8 @@ def fit_pairs(members: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Flo
     joint = np.ones(())
     for own in members:
         joint = joint[..., None] * marginals[own]
-    margins: dict[Places, Floats] = {
-        (one, two): pairs[members[one], members[two]]
-        if members[one] < members[two]
-        else pairs[members[two], members[one]].T
-        for one, two in combinations(range(len(members)), 2)
-    }
-    return proportional(joint, margins, CLOSE_ENOUGH)
+    axes = combinations(range(len(members)), 2)
+    return proportional(joint, {(one, two): pairs[members[one], members[two]] for one, two in axes}, CLOSE_ENOUGH)
 
 
 def learn(
