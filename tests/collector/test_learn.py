@@ -31,7 +31,7 @@ from privtally.names import RULES, MechanismName, Method, Rule
 from privtally.privacy.loss import certify, dump_certificate
 from privtally.privacy.verify import verify
 from privtally.schema import Schema
-from tests.collector.made_up import campaign, made_up_law, marginals_of, simulated
+from tests.collector.made_up import assert_covering, campaign, cell_gaps, gaps_of, made_up_law, marginals_of, simulated
 from tests.support import expected_counts, first_plan
 
 SCALE = float(randomized_response(Fraction(1), 4).scale)
@@ -211,6 +211,15 @@ def test_tables_are_refused_where_nothing_keeps_pairs() -> None:
     bare = type(counts)(counts.plan, counts.reports, counts.attributes, {}, {})
     with pytest.raises(LearningError):
         learn([(plan, bare)])
+
+
+def test_a_label_that_never_occurs_has_the_marginal_row() -> None:
+    plan = first_plan((2, 2), 6.0, "cond-rr")
+    counts = expected_counts(plan, np.array([[0.0, 0.0], [0.25, 0.75]]), 1e9)
+    (part,) = learn([(plan, counts)]).parts
+    assert isinstance(part.fill, TableFill)
+    (table,) = (table for table in part.fill.tables if table.other == 1)
+    assert np.array(table.rows) == pytest.approx(np.array([[0.25, 0.75]] * 2), abs=1e-3)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=50).filter(lambda w: sum(w) > 1e-3))
@@ -490,15 +499,11 @@ def test_both_phases_together_cover(method: Method) -> None:
     answers = pairwise_population()
     alone, pairs = [], []
     for found in campaigns():
-        for own, truth in zip(estimate(found, method).attributes.values(), marginals_of(answers), strict=True):
-            alone += list(np.abs(np.array(own.frequencies) - truth) / np.array(own.standard_errors))
+        alone += gaps_of(estimate(found, method), answers)
         for table in estimate_pairs(found, method).tables[:2]:
-            axis = 2 if table.attributes == ("q0", "q1") else 1
-            gaps = np.abs(np.array(table.frequencies) - answers.sum(axis=axis))
-            pairs += list((gaps / np.array(table.standard_errors)).ravel())
-    for scores in (alone, pairs):
-        assert np.mean(np.array(scores) < 1.96) >= 0.93
-        assert np.mean(np.array(scores) < 0.98) < 0.93
+            pairs += cell_gaps(table, answers)
+    assert_covering(alone)
+    assert_covering(pairs)
 
 
 def test_more_pivots_than_any_group_has_attributes_are_refused() -> None:

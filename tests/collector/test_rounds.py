@@ -278,16 +278,3 @@ def test_only_phases_that_are_there_can_be_answered_again() -> None:
 def test_a_persons_answer_has_a_multinomial_covariance() -> None:
     people = np.eye(3)[np.repeat([0, 1, 2], [5, 3, 2])]
     assert sampling_covariance(RETURNING_SHARES) == pytest.approx(np.cov(people.T, bias=True))
-
-
-def test_no_overlap_of_people_exceeds_the_bound() -> None:
-    """Any overlap of six people's phases: the variance of any combination of the phases' means is
-    at most that of independent phases with the sampling variance as often as one person may answer."""
-    made_up = np.random.default_rng(5)
-    for _ in range(200):
-        answered = made_up.random((6, PHASES)) < 0.5  # person, phase
-        most = int(answered.sum(axis=1).max())
-        sizes = np.maximum(answered.sum(axis=0), 1)
-        weights = made_up.normal(size=PHASES)
-        exact = ((answered * weights / sizes).sum(axis=1) ** 2).sum()
-        assert exact <= most * ((weights / sizes) ** 2 * answered.sum(axis=0)).sum() + 1e-12

@@ -131,13 +131,12 @@ def _many_labels(history: History, notes: list[str]) -> Found:
     drawn = {own for part in parts_of if part.fill is not None and part.fill.conditional for own in part.attributes}
     few = [own for own, size in enumerate(schema.sizes) if size <= MANY_LABELS and own not in drawn]
     frequencies = [_shrunk(said, own) for own in range(len(schema.sizes))]
-    parts = []
-    for plan, counts in history:
-        for part in plan.mechanism.parts:
-            places = [place for place, own in enumerate(part.attributes) if own in few]
-            if places:
-                attributes = tuple(few.index(part.attributes[place]) for place in places)
-                parts.append((attributes, SingleQuestions(part, counts, places)))
+    parts = [
+        (tuple(few.index(part.attributes[place]) for place in places), SingleQuestions(part, counts, places))
+        for plan, counts in history
+        for part in plan.mechanism.parts
+        if (places := [place for place, own in enumerate(part.attributes) if own in few])
+    ]
     if parts:
         found = likelihood.estimate(Reports([schema.attributes[own].labels for own in few], parts))
         for own, each in zip(few, found, strict=True):

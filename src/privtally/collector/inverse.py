@@ -14,7 +14,7 @@ every variance above zero; its second moment is M.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import chain, combinations
 from math import comb, prod
 from typing import Any
@@ -210,17 +210,13 @@ class Terms:
 
 def table_matrix(sizes: Sequence[int], pivots: int, places: Places) -> Floats:
     """The matrix from terms to the cells of the table of some attributes, row after row."""
-    blocks = []
-    for each in _sets(len(sizes), pivots):
-        if not set(each) <= set(places):
-            blocks.append(np.zeros((prod(sizes[own] for own in places), _width(sizes, each))))
-            continue
-        block = np.ones((1, 1))
-        for own in places:
-            block = np.kron(
-                block, zero_sum_basis([sizes[own]]) if own in each else np.full((sizes[own], 1), 1 / sizes[own])
-            )
-        blocks.append(block)
+    basis = [(np.full((size, 1), 1 / size), zero_sum_basis([size])) for size in sizes]
+    blocks = [
+        reduce(np.kron, (basis[own][own in term] for own in places))
+        if set(term) <= set(places)
+        else np.zeros((prod(sizes[own] for own in places), _width(sizes, term)))
+        for term in _sets(len(sizes), pivots)
+    ]
     return np.hstack(blocks)
 
 

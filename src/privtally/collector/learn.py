@@ -5,6 +5,7 @@ What is learned says nothing about how well a report hides its pivot: the audit 
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 from typing import Literal
 
@@ -107,9 +108,7 @@ def _rows(chosen: Places, other: int, used: Places, pairs: Pairs, marginals: Seq
 
 def fit_pairs(members: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:
     """The joint table of some attributes that has their pairwise tables and no other structure."""
-    joint = np.ones(())
-    for own in members:
-        joint = joint[..., None] * marginals[own]
+    joint = reduce(np.multiply.outer, [marginals[own] for own in members])
     axes = combinations(range(len(members)), 2)
     return proportional(joint, {(one, two): pairs[members[one], members[two]] for one, two in axes}, CLOSE_ENOUGH)
 

@@ -53,17 +53,6 @@ def carries(plan: Plan, one: int, two: int) -> bool:
     return parts[0] is not parts[1] or parts[0].pivots > 1
 
 
-def weighted(tables: Sequence[JointTable]) -> JointTable:
-    """The mean of some tables, weighted by their precision."""
-    precisions = np.array([1 / table.variances.sum() for table in tables])
-    weights = precisions / precisions.sum()
-    return JointTable(
-        sum((w * table.frequencies for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
-        sum((w**2 * table.variances for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
-        sum(table.reports for table in tables),
-    )
-
-
 @dataclass(frozen=True)
 class Reported:
     """How often each two codes were reported together, and the matrices that undo both channels."""
@@ -189,15 +178,15 @@ def consistent_table(history: Sequence[Phase], one: int, two: int, alone: Found)
     if not found:
         return None
     table = combined(found)
-    margin = margin_matrix(*map(len, margins))
+    rows, columns = table.frequencies.shape
+    margin = np.vstack([np.kron(np.eye(rows), np.ones(columns)), np.kron(np.ones(rows), np.eye(columns))])
     spread = table.covariance @ margin.T
     gain = spread @ np.linalg.pinv(margin @ spread, rcond=1e-9, hermitian=True)
     frequencies = table.frequencies.ravel()
     frequencies = frequencies + gain @ (np.concatenate(margins) - margin @ frequencies)
     within = np.maximum((table.covariance - gain @ spread.T).diagonal(), 0)
-    shape = table.frequencies.shape
-    variances = _with_margins(within, gain, alone, one, two).reshape(shape)
-    return JointTable(frequencies.reshape(shape), variances, table.reports)
+    variances = _with_margins(within, gain, alone, one, two).reshape(rows, columns)
+    return JointTable(frequencies.reshape(rows, columns), variances, table.reports)
 
 
 def carried(phase: Phase, one: int, two: int) -> Carried | None:
@@ -242,13 +231,6 @@ def combined(tables: Sequence[Carried]) -> Carried:
     return Carried(mean.reshape(tables[0].frequencies.shape), inside @ whole @ inside.T, reports)
 
 
-def margin_matrix(rows: int, columns: int) -> Floats:
-    """The matrix from the cells of a table, row after row, to its two margins laid end to end."""
-    first = np.kron(np.eye(rows), np.ones(columns))
-    second = np.kron(np.ones(rows), np.eye(columns))
-    return np.vstack([first, second])
-
-
 def _with_margins(within: Floats, gain: Floats, alone: Found, one: int, two: int) -> Floats:
     """The variance of every cell: that within the margins, and that of the margins.
 
@@ -278,18 +260,20 @@ def _many_cells(history: Sequence[Phase], one: int, two: int, alone: Found) -> J
 
 def interior_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
     """What is left of a two-way table if the same is taken from all cells of a row, and of a column, so that its
-    margins are 0; None if no report carries it.
+    margins are 0, from all phases that carry it, weighted by their precision; None if none does.
     """
     found = [table for phase in history if (table := reported(phase, one, two)) is not None]
     if not found:
         return None
-    inside = (Reported(table.counts, (_centred(table.back[0]), _centred(table.back[1]))) for table in found)
-    return weighted([each.undone() for each in inside])
-
-
-def _centred(back: Floats) -> Floats:
-    centred: Floats = back - back.mean(axis=0)
-    return centred
+    backs = ([back - back.mean(axis=0) for back in table.back] for table in found)
+    tables = [Reported(table.counts, (one, two)).undone() for table, (one, two) in zip(found, backs, strict=True)]
+    precisions = np.array([1 / table.variances.sum() for table in tables])
+    weights = precisions / precisions.sum()
+    return JointTable(
+        np.tensordot(weights, [table.frequencies for table in tables], 1),
+        np.tensordot(weights**2, [table.variances for table in tables], 1),
+        sum(table.reports for table in tables),
+    )
 
 
 Table = tuple[tuple[float, ...], ...]

@@ -62,7 +62,6 @@ class Observed:
     `variances` are those of the shares once their mean is taken off, since frequencies are made to sum to 1.
     """
 
-    people: int
     shares: Floats
     variances: Floats
 
@@ -77,7 +76,7 @@ def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
             name = plan.schema.names[own]
             raise EstimateError(f"nobody answered question '{name}' in phase {plan.phase}; collect more")
         variances = report_variances(channel, smooth(tally)) / people
-        found.append(Observed(people, channel.support(tally.astype(float)) / people, variances))
+        found.append(Observed(channel.support(tally.astype(float)) / people, variances))
     return found
 
 

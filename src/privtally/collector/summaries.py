@@ -253,11 +253,6 @@ def _top(attribute: AttributeEstimate, unbiased: AttributeEstimate, most: int) -
     # An interval contains its frequency, and ends at 0 and 1.
     low = np.minimum(frequencies, np.maximum(middle - reach, 0))
     high = np.maximum(frequencies, np.minimum(middle + reach, 1))
-    return TopLabels(
-        labels=tuple(attribute.labels[code] for code in chosen),
-        frequencies=tuple(frequencies[chosen].tolist()),
-        standard_errors=tuple(errors[chosen].tolist()),
-        low=tuple(low[chosen].tolist()),
-        high=tuple(high[chosen].tolist()),
-        of=len(frequencies),
-    )
+    labels = tuple(attribute.labels[code] for code in chosen)
+    shown, spreads, start, end = (tuple(values[chosen].tolist()) for values in (frequencies, errors, low, high))
+    return TopLabels(labels, shown, spreads, start, end, of=len(frequencies))
