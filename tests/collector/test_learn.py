@@ -20,17 +20,15 @@ from privtally.collector.pairs import estimate_pairs
 from privtally.collector.tally import count, nothing
 from privtally.documents.campaign import Campaign, History, Phase
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan, design, load_plan
+from privtally.documents.plan import Plan, load_plan
 from privtally.errors import CountsError, EstimateError, LearningError, PlanError
 from privtally.exact.rational import PROBABILITY_UNIT, nearest_distribution, nearest_probability
-from privtally.lab.population import seeded
 from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.fills import CopyFill, RowFill, TableFill, UniformFill
 from privtally.mechanisms.named import NAMED
 from privtally.names import RULES, MechanismName, Method, Rule
 from privtally.privacy.loss import certify, dump_certificate
 from privtally.privacy.verify import verify
-from privtally.schema import Schema
 from tests.collector.made_up import assert_covering, campaign, cell_gaps, gaps_of, made_up_law, marginals_of, simulated
 from tests.support import expected_counts, first_plan
 
@@ -247,15 +245,6 @@ def test_the_projection_is_the_nearest_distribution(values: list[float]) -> None
     assert all(slack[own] >= slack.max() - 1e-9 for own in range(len(values)) if projected[own] > 0)
 
 
-def test_with_very_many_labels_copies_are_not_weighed() -> None:
-    """Matrices over two questions of 40,000 labels would have 51 GB."""
-    labels = [str(code) for code in range(40_000)]
-    first = design(Schema.of({"one": labels, "two": labels}), 2.0, "corr-rr", source=seeded(1))
-    codes = np.arange(40, dtype=np.uint16).reshape(20, 2)
-    second = learn([(first, count(first, codes))], people=100)
-    assert [part.fill for part in second.parts] == [UniformFill()]
-
-
 @pytest.mark.parametrize("scale", [2.0**53, 1e20])
 def test_the_nearest_distribution_to_very_noisy_values(scale: float) -> None:
     assert project_to_simplex(np.array([-1.0, 3.0, 2.0]) * scale).tolist() == [0, 1, 0]
@@ -470,6 +459,8 @@ def test_bad_wishes_are_refused() -> None:
     for pivots in (0, 4, True):
         with pytest.raises(PlanError, match="pivots"):
             learn(found, pivots=pivots)
+    with pytest.raises(PlanError, match="3 questions a report"):
+        learn(found, groups=[["q0", "q1"], ["q2"]], pivots=3)
     with pytest.raises(LearningError, match="auto"):
         learn(found, pivots=2, groups="auto")
     copies = first_plan((2, 2, 2), 1.0, "corr-rr")
@@ -504,10 +495,3 @@ def test_both_phases_together_cover(method: Method) -> None:
             pairs += cell_gaps(table, answers)
     assert_covering(alone)
     assert_covering(pairs)
-
-
-def test_more_pivots_than_any_group_has_attributes_are_refused() -> None:
-    plan = first_plan((2, 2), 4.0, "cond-rr")
-    history = [(plan, expected_counts(plan, made_up_law((2, 2)), 1e4))]
-    with pytest.raises(PlanError, match="3 questions a report"):
-        learn(history, pivots=3)

@@ -260,15 +260,6 @@ def test_a_table_with_a_number_that_is_not_finite_is_refused(number: float) -> N
             msgspec.structs.replace(found, **{name: ((number, 0.0, 0.0), (0.0, 0.0, 0.0))})
 
 
-def test_a_phase_twice_and_another_campaign_are_refused() -> None:
-    history = campaign("rs-rfd", 2)
-    with pytest.raises(EstimateError, match="phase 1"):
-        estimate_pair([history[0], history[0]], "q0", "q1")
-    another = msgspec.structs.replace(history[0][0], nonce="0" * 32)
-    with pytest.raises(EstimateError, match="campaign"):
-        estimate_pair([(another, count(another, np.zeros((5, 2), dtype=np.uint8))), history[1]], "q0", "q1")
-
-
 SIZES = (3, 2, 3, 2)
 PEOPLE, RUNS = 3_000, 200
 KINDS: dict[str, Plan] = {
