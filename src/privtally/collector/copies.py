@@ -219,7 +219,6 @@ def _patterns(attributes: int, largest: int, codes: int) -> Iterator[tuple[int, 
 
 
 def _reports(pattern: tuple[int, ...], size: int) -> int:
-    """How many reports have a pattern."""
     orders = factorial(sum(pattern)) // prod(map(factorial, pattern))
     same = prod(factorial(pattern.count(many)) for many in set(pattern))
     return orders * perm(size, len(pattern)) // same

@@ -244,7 +244,7 @@ def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], note
     estimates = []
     for number in wanted:
         weights = [
-            np.mean([track.discount(number, other, drift.best) for track in still.values()]) if other != number else 1.0
+            np.mean([track.discount(number, other, drift.best) for track in still.values()])
             for other in range(len(rounds))
         ]
         parts = [part for reports in own for part in reports.parts]

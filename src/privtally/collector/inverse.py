@@ -81,19 +81,18 @@ class ByTable:
     """The same for any channels and fills: the whole matrix, attributes laid end to end."""
 
     matrix: Floats
-    sizes: Sequence[int]
     start: Sequence[Floats]
     known: Sequence[bool]
     condition: float
 
     def apply(self, observed: Sequence[Floats]) -> list[Floats]:
-        uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
+        uniform = np.concatenate([np.full(len(start), 1 / len(start)) for start in self.start])
         found = uniform + self.matrix @ (np.concatenate(observed) - np.concatenate(self.start))
-        return np.split(found, ends(self.sizes))
+        return np.split(found, ends([len(start) for start in self.start]))
 
     def back(self, own: int) -> list[Floats]:
-        rows = np.split(self.matrix, ends(self.sizes))[own]
-        return np.split(rows, ends([len(start) for start in self.start]), axis=1)
+        places = ends([len(start) for start in self.start])
+        return np.split(np.split(self.matrix, places)[own], places, axis=1)
 
 
 Inverse = ByLabel | ByTable
@@ -127,7 +126,7 @@ def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     inverse, _, condition = _pseudo_inverse(operator @ true / columns)
     matrix = true @ (inverse / columns[:, None])
     identified = np.split(np.abs(matrix @ operator @ true - true).max(axis=1) < 1e-6, ends(sizes))
-    return ByTable(matrix, sizes, start, [bool(rows.all()) for rows in identified], condition)
+    return ByTable(matrix, start, [bool(rows.all()) for rows in identified], condition)
 
 
 def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:
@@ -155,7 +154,6 @@ def zero_sum_basis(sizes: Sequence[int]) -> Floats:
 
 @lru_cache(maxsize=16)
 def _zero_sums(size: int) -> Floats:
-    """Orthonormal columns that span the vectors of this length that sum to 0."""
     basis: Floats = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:]
     return basis
 

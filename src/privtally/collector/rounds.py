@@ -66,15 +66,10 @@ def _poisson(numbers: Floats, mean: float) -> Floats:
     return np.exp(logs)
 
 
-def critical(level: float, degrees: int) -> float:
-    """The value that is exceeded with this probability."""
-    return _crossing(lambda value: level - float(tails(value, degrees)[0]), degrees + 10.0)
-
-
 @lru_cache(maxsize=64)
 def seen_shift(level: float, degrees: int, power: float) -> float:
     """The non-centrality that a test at this level sees with this probability."""
-    bound = critical(level, degrees)
+    bound = _crossing(lambda value: level - float(tails(value, degrees)[0]), degrees + 10.0)
     return _crossing(lambda shift: _shifted_tail(bound, degrees, shift) - power, 10.0)
 
 

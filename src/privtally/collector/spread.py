@@ -55,29 +55,20 @@ def _terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
     return terms_of(part, subs)
 
 
-@dataclass(frozen=True)
-class Observed:
-    """What the reports that are not silent say about one attribute: for each label the share with a code of its set.
-
-    `variances` are those of the shares once their mean is taken off, since frequencies are made to sum to 1.
+def observed(plan: Plan, counts: Counts, part: Part) -> tuple[list[Floats], list[Floats]]:
+    """For each attribute of a part, among the reports that show it, the share with a code of each label's set, and the
+    variances of these shares once their mean is taken off, since frequencies are made to sum to 1.
     """
-
-    shares: Floats
-    variances: Floats
-
-
-def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
-    """What a phase's counts say about the attributes of a part."""
-    found = []
+    shares, variances = [], []
     for own, channel in zip(part.attributes, part.asked, strict=True):
         tally = counts.attributes[own][: channel.outputs]
         people = int(tally.sum())
         if not people:
             name = plan.schema.names[own]
             raise EstimateError(f"nobody answered question '{name}' in phase {plan.phase}; collect more")
-        variances = report_variances(channel, smooth(tally)) / people
-        found.append(Observed(channel.support(tally.astype(float)) / people, variances))
-    return found
+        shares.append(channel.support(tally.astype(float)) / people)
+        variances.append(report_variances(channel, smooth(tally)) / people)
+    return shares, variances
 
 
 def invert(plan: Plan, counts: Counts, parts: Sequence[Part] | None = None) -> PhaseEstimate:
@@ -93,10 +84,10 @@ def invert(plan: Plan, counts: Counts, parts: Sequence[Part] | None = None) -> P
                 undone[attribute] = terms.frequencies((place,)), variances, terms.known(place)
             condition = max(condition, terms.condition)
             continue
-        seen = observed(plan, counts, part)
+        shares, noise = observed(plan, counts, part)
         inverse = inverse_of(part)
-        spreads = _variances(inverse, counts, part, seen)
-        found = inverse.apply([own.shares for own in seen])
+        spreads = _variances(inverse, counts, part, noise)
+        found = inverse.apply(shares)
         # Where a code belongs to the sets of several labels, frequencies sum to 1 only on average.
         found = [own + (1 - own.sum()) / len(own) for own in found]
         undone |= zip(part.attributes, zip(found, spreads, inverse.known, strict=True), strict=True)
@@ -106,22 +97,21 @@ def invert(plan: Plan, counts: Counts, parts: Sequence[Part] | None = None) -> P
     return PhaseEstimate(frequencies, spreads, known, condition, parts)
 
 
-def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Observed]) -> list[Floats]:
-    """The variance of every frequency of a part."""
+def _variances(inverse: Inverse, counts: Counts, part: Part, spreads: Sequence[Floats]) -> list[Floats]:
+    """The variance of every frequency of a part, from those of the observed shares."""
     if not isinstance(inverse, ByLabel):
         places = list(zip(part.attributes, part.asked, strict=True))
         spread = covariance(counts, places, places)
         return [
             np.einsum("ij,jk,ik->i", back, spread, back, optimize=True)
-            for back in (np.hstack(inverse.back(own)) for own in range(len(seen)))
+            for back in (np.hstack(inverse.back(own)) for own in range(len(spreads)))
         ]
     weights = inverse.weights
-    spreads = [own.variances for own in seen]
     variances = [np.zeros(len(spread)) for spread in spreads]
     for one, spread in enumerate(spreads):
         for own in np.flatnonzero(weights[:, one]):
             variances[own] += weights[own, one] ** 2 * spread
-    for one, two in combinations(range(len(seen)), 2):
+    for one, two in combinations(range(len(spreads)), 2):
         both = np.flatnonzero(weights[:, one] * weights[:, two])
         if both.size:
             shared, is_bound = _shared_spread(counts, part, one, two, spreads)

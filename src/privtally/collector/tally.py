@@ -125,7 +125,6 @@ def _ranges(block: Block, outputs: Sequence[int]) -> dict[int, slice]:
 
 
 def _sum_to(table: Integers, axes: tuple[int, ...]) -> Integers:
-    """The sums over all axes but these."""
     summed: Integers = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in axes))
     return summed
 
