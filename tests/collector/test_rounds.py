@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privtally.collector.estimate import IN_ROUNDS, changes, estimate
+from privtally.collector.estimate import changes, estimate, one_way
 from privtally.collector.rounds import (
     Track,
     about_changes,
@@ -18,7 +18,6 @@ from privtally.collector.rounds import (
     seen_shift,
     tails,
 )
-from privtally.collector.summaries import Found
 from privtally.collector.tally import count, count_times
 from privtally.documents.campaign import refresh
 from privtally.documents.counts import Counts
@@ -119,10 +118,16 @@ def phases(plans: list[Plan], laws: list[np.ndarray], made_up: np.random.Generat
     ]
 
 
+def plans_of(size: int, epsilon: float, rounds: int, answers: int = 1) -> list[Plan]:
+    """The plans of a campaign that asks one question anew in every round."""
+    plans = [first_plan((size,), epsilon, answers=answers)]
+    for _ in range(rounds - 1):
+        plans.append(refresh(plans))
+    return plans
+
+
 def three_rounds() -> list[Plan]:
-    plans = [first_plan((4,), EPSILON)]
-    plans += [refresh(plans)]
-    return [*plans, refresh(plans)]
+    return plans_of(4, EPSILON, 3)
 
 
 @lru_cache
@@ -223,17 +228,10 @@ LEAST = float(stats.binom.ppf(1e-7, RETURNING_RUNS, 0.95))
 """Intervals that hold 95 % of the time hold less often in these runs with a chance of 1e-7."""
 
 
-def plans_of(answers: int) -> list[Plan]:
-    plans = [first_plan((3,), RETURNING_EPSILON, answers=answers)]
-    for _ in range(PHASES - 1):
-        plans.append(refresh(plans))
-    return plans
-
-
 @lru_cache
 def campaigns(answers: int, *, returning: bool) -> list[list[tuple[Plan, Counts]]]:
     """Phases of one question that is hardly randomised: nearly all of the error is that of the sample of people."""
-    plans = plans_of(answers)
+    plans = plans_of(3, RETURNING_EPSILON, PHASES, answers)
     made_up, source, found = np.random.default_rng(4), seeded(4), []
     for _ in range(RETURNING_RUNS):
         people = made_up.choice(3, (1 if returning else PHASES, RETURNING_PEOPLE), p=RETURNING_SHARES).astype(np.uint8)
@@ -250,13 +248,9 @@ def campaigns(answers: int, *, returning: bool) -> list[list[tuple[Plan, Counts]
 def held(method: Method, answers: int, *, returning: bool) -> int:
     """In how many runs the interval of a frequency, all phases taken together, holds."""
 
-    def z(found: Found) -> float:
-        return float(
-            abs((found.alone or found).frequencies[0][0] - RETURNING_SHARES[0]) / np.sqrt(found.variances[0][0])
-        )
-
-    histories = campaigns(answers, returning=returning)
-    return sum(z(IN_ROUNDS[method]([history], [0], [])[0]) < 1.96 for history in histories)
+    found = [one_way(history, method) for history in campaigns(answers, returning=returning)]
+    gaps = [(own.alone or own).frequencies[0][0] - RETURNING_SHARES[0] for own in found]
+    return int(np.sum(np.abs(gaps) < 1.96 * np.sqrt([own.variances[0][0] for own in found])))
 
 
 @pytest.mark.parametrize("method", ["unbiased", "likelihood"])
