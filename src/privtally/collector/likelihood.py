@@ -308,9 +308,8 @@ def estimate(reports: Reports) -> list[Floats]:
         length = float(np.linalg.norm(second))
         reach = max(float(np.linalg.norm(first)) / length, 1.0) if length else 1.0
         moved = _step(reports, _normal(point + 2 * reach * first + reach**2 * second, reports.sizes))
-        done = np.abs(moved - point).max() < CLOSE_ENOUGH
-        point = moved
-        if done:
+        point, change = moved, np.abs(moved - point).max()
+        if change < CLOSE_ENOUGH:
             break
     return np.split(point, ends(reports.sizes))
 
