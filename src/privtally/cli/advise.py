@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from privtally.schema import Records, Schema
 
 
-# compare: all mechanisms and methods, simulated.
-
-
 METHODS_HELP = (
     "Methods, separated by commas: likelihood, unbiased, paper; +simplex after the last two makes their shares add up "
     "to 100 % with none below 0."
@@ -89,7 +86,6 @@ def compare(
     recommends with --hide-among, unless mechanisms are named. The answer is the best method of each way to ask, as 1.96
     times its error in percentage points; --all shows all methods.
     """
-    from privtally.cli.options import find_schema, named_groups
     from privtally.documents.plan import design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
@@ -110,10 +106,10 @@ def compare(
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
     wanted = _chosen("--mechanisms", mechanisms, MECHANISMS, plain_name)
     among = options.read_hide_among(hide_among)
-    the_schema = read_schema(schema or find_schema(data, notice=err.print))
+    the_schema = read_schema(schema or options.find_schema(data))
     named = None
     if groups not in (None, "auto"):
-        named = tuple(map(tuple, named_groups(groups or "", the_schema)))
+        named = tuple(map(tuple, options.named_groups(groups or "", the_schema)))
         design(the_schema, budgets[0], "smp", groups=named)  # takes any groups, and refuses names that are none
     study = lab.Study(read_answers(data, the_schema), phase1_share, runs, seed, people)
     the_mechanisms = possible([study], wanted, budgets[0], named=mechanisms is not None)
@@ -212,9 +208,6 @@ def _chosen(
         if word not in known:
             raise CampaignError(not_among(option, word, known))
     return chosen
-
-
-# advise: which way to ask.
 
 
 USELESS = 40.0

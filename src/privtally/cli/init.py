@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from privtally.schema import Attribute, Schema
 
 
-# Questions as people type them, and as a schema file holds them.
-
-
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+by\s+({_NUMBER})")
 _NO_WIDTH = re.compile(rf"{_NUMBER}\s*\.\.\s*{_NUMBER}")

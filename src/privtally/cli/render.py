@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from privtally.service.operations import CampaignView
 
 
-# Numbers as people read them.
-
-
 def points(value: float) -> str:
     """An error in percentage points."""
     return f"± {number(value)} percentage points"
@@ -64,9 +61,6 @@ def surer(epsilon: float) -> str:
     )
 
 
-# --mechanism auto: what advise recommends, and a campaign in words.
-
-
 def recommended(schema: "Schema", epsilon: float, people: int, *, hide_among: "HideAmong") -> "Advice":
     """The campaign that advise recommends; says which, what to expect of it, and what hiding the question costs."""
     from privtally.lab.advise import about_hiding, layout, recommend
@@ -86,9 +80,6 @@ def if_said(chosen: "Advice", said: "Advice") -> str:
     return f"; ± {number(said.points)} if a report may say which question it answers (--hide-among 1)"
 
 
-# Parts and choices of an estimate in words: those who answered, numbers, the most frequent labels, intervals.
-
-
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
 
 
@@ -99,11 +90,24 @@ def blocks(name: str, attribute: AttributeEstimate) -> Iterator[tuple[str, Frequ
         yield f"{name} (of those who answered)", attribute.answered
 
 
+def _table(*texts: str, numbers: Sequence[str], bars: bool = False) -> Table:
+    """A table of texts, which may be folded, perhaps bars, and numbers, which are never cut."""
+    table = Table(*(Column(name, overflow="fold") for name in texts))
+    if bars:
+        table.add_column("", min_width=6, max_width=30)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _most_frequent(shares: Frequencies) -> list[int]:
+    """The codes of the most frequent labels, in the labels' order."""
+    return sorted(sorted(range(len(shares.labels)), key=shares.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
+
+
 def print_numbers(estimate: Estimate, console: Console) -> None:
     """Print mean and quantiles of the attributes that have them."""
-    table = Table(Column("numbers", overflow="fold"), Column("", overflow="fold"))
-    table.add_column("estimate", justify="right", no_wrap=True)
-    table.add_column("95 %", justify="right", no_wrap=True)
+    table = _table("numbers", "", numbers=("estimate", "95 %"))
     for name, attribute in estimate.attributes.items():
         if attribute.mean is msgspec.UNSET or attribute.quantiles is msgspec.UNSET:
             continue
@@ -130,9 +134,7 @@ def _number(value: float) -> str:
 def print_top(top: TopEstimate, console: Console) -> None:
     """Print the most frequent labels, the most frequent first."""
     console.print(source(top))
-    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
-    for name in ("estimate", "95 %, all at once"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table("question", "answer", numbers=("estimate", "95 %, all at once"))
     for name, attribute in top.attributes.items():
         for place, label in enumerate(attribute.labels):
             frequency = share(attribute.frequencies[place])
@@ -178,9 +180,6 @@ def reach(attribute: Frequencies | TopLabels, code: int) -> str:
         return f"± {100 * attribute.standard_errors[code]:.1f} points"
     low, high = 100 * attribute.low[code], 100 * attribute.high[code]
     return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"
-
-
-# Two-way tables on a terminal.
 
 
 HALF_INTERVAL = "± is half of a 95 % interval, in percentage points."
@@ -230,9 +229,6 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         times = ceil(4 * sum(squares) * len(squares))
         more = f"about {times:,} times as many reports make them half as large"
         console.print(f"Warning: the errors are as large as the entries, so this table says little; {more}.")
-
-
-# A campaign as commands show it.
 
 
 def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None = None) -> None:
@@ -406,25 +402,25 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
     """Print an estimate as a table with bars, next to the truth if that is known; or round by round."""
     console.print(source(estimate))
-    if estimate.rounds is not msgspec.UNSET:
+    if estimate.rounds is msgspec.UNSET:
+        _print_shares(estimate, console, truth)
+    else:
         _print_rounds(estimate.rounds, console)
-        _print_notes(estimate, console)
-        return
+    if not estimate.has_intervals:
+        console.print(
+            "The standard errors measure spread under these plans; this method has a bias that they do not include."
+        )
+    for note in estimate.notes:
+        console.print(note)
+
+
+def _print_shares(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None) -> None:
     bars = console.width >= (60 if truth is None else 72)  # a narrower console has no room for them
-    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
-    if bars:
-        table.add_column("", min_width=6, max_width=30)
-    table.add_column("estimate", justify="right", no_wrap=True)
-    intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
-    table.add_column("95 %" if intervals else "± 1 s.e.", justify="right", no_wrap=True)
-    if truth is not None:
-        table.add_column("truth", justify="right", no_wrap=True)
+    numbers = ["estimate", "95 %" if estimate.has_intervals else "± 1 s.e.", *["truth"] * (truth is not None)]
+    table = _table("question", "answer", numbers=numbers, bars=bars)
     everything = chain.from_iterable(blocks(name, attribute) for name, attribute in estimate.attributes.items())
     for name, frequencies in everything:
-        shown = sorted(range(len(frequencies.labels)), key=frequencies.frequencies.__getitem__, reverse=True)[
-            :MOST_ROWS
-        ]
-        for place, code in enumerate(sorted(shown)):
+        for place, code in enumerate(_most_frequent(frequencies)):
             frequency = frequencies.frequencies[code]
             row: list[RenderableType] = [Text(name if place == 0 else ""), Text(frequencies.labels[code])]
             if bars:
@@ -438,26 +434,19 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         table.add_section()
     console.print(table)
     print_numbers(estimate, console)
-    _print_notes(estimate, console)
-
-
-def _print_notes(estimate: Estimate, console: Console) -> None:
-    bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
-    for note in (bias, *estimate.notes) if not estimate.has_intervals else estimate.notes:
-        console.print(note)
 
 
 def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
     """Print a table for each attribute with a column for each round."""
     for name, last in rounds[-1].attributes.items():
-        estimates = [each.attributes[name] for each in rounds]
-        shown = sorted(sorted(range(len(last.labels)), key=last.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
+        estimates = [estimated.attributes[name] for estimated in rounds]
+        shown = _most_frequent(last)
         cells = [
             [with_error(estimate.frequencies[code], estimate.standard_errors[code]) for estimate in estimates]
             for code in shown
         ]
         labels = [last.labels[code] for code in shown]
-        print_blocks(name, labels, [f"round {each.round}" for each in rounds], cells, console)
+        print_blocks(name, labels, [f"round {estimated.round}" for estimated in rounds], cells, console)
     console.print(HALF_INTERVAL)
 
 

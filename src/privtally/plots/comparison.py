@@ -120,9 +120,6 @@ def _reach(row: Mapping[str, Any]) -> float:
     return float(row["percentage_points"] * row["standard_error"] / row["mse"])
 
 
-# What campaigns are expected to score -> figure. Needs the extra `plot`.
-
-
 def draw_advice(by_budget: Mapping[HideAmong, Sequence[tuple[float, float]]]) -> "Figure":
     """The ± in percentage points against the budget, a line for each number of questions to hide among."""
     from matplotlib.figure import Figure

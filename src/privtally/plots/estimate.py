@@ -55,9 +55,6 @@ def shown_figure() -> "type[Figure]":
     return ShownFigure
 
 
-# Where the panels of a picture stand: each as tall as its labels need. Everything is in inches.
-
-
 PANEL_WIDTH, ALONE_WIDTH = 3.6, 5.4
 """Two panels side by side can be read where a page gives them 600 pixels; one alone has more room."""
 LABEL_WIDTH, MARGIN = 1.35, 0.12

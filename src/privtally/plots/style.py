@@ -65,9 +65,6 @@ def legend_below(figure: "Figure", axes: "Axes") -> float:
     return float(taken.height / figure.dpi)
 
 
-# Texts in pictures: fonts that have their letters, and lines that fit. Needs the extra `plot`.
-
-
 FONT = "DejaVu Sans"
 """Comes with matplotlib, and has Latin, Greek, Cyrillic and much else."""
 FALLBACKS = (
