@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.image import imread
 
-from privtally.plots.estimate import DOTS_AN_INCH, MOST_INCHES, check_picture_path, draw, render
+from privtally.plots.estimate import DOTS_AN_INCH, MOST_INCHES, check_drawing, draw, render
 
 
 def estimate_of(
@@ -89,7 +89,7 @@ def test_a_picture_is_never_taller_than_can_be_looked_at(
 
 
 def test_suffixes_in_capitals_are_known() -> None:
-    check_picture_path(Path("x.PNG"))
+    check_drawing(Path("x.PNG"))
     figure = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}))
     assert imread(io.BytesIO(render(figure, Path("x.PNG"))), "png").size
     assert b"<svg" in render(figure, Path("x.SVG"))

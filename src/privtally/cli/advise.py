@@ -91,12 +91,12 @@ def compare(
     from privtally.lab import compare as lab
     from privtally.lab.advise import recommend
     from privtally.lab.compare import chosen_groups, extended, fits, variants
-    from privtally.plots.estimate import check_picture_path
+    from privtally.plots.estimate import check_drawing
 
     if every and json:
         raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
     if plot is not None:
-        check_picture_path(plot)
+        check_drawing(plot)
     try:
         budgets = list(dict.fromkeys(map(float, epsilon.split(","))))
     except ValueError:
@@ -256,7 +256,7 @@ def advise(
     from privtally.files import read_schema
     from privtally.lab import advise as lab
     from privtally.plots.comparison import draw_advice
-    from privtally.plots.estimate import check_picture_path
+    from privtally.plots.estimate import check_drawing
 
     question = lab.Question(people, epsilon, options.read_hide_among(hide_among), pairs)
     if within is not None and not 0 < within <= 100:
@@ -266,7 +266,7 @@ def advise(
     if every and pairs:
         raise CampaignError("--all has no effect with --pairs: two-way tables are not simulated; leave it out")
     if plot is not None:
-        check_picture_path(plot)
+        check_drawing(plot)
     the_schema = (None if schema.exists() else lab.shape(str(schema))) or read_schema(schema)
     chosen, said = (lab.best(the_schema, own) for own in (question, replace(question, hide_among=1)))
     sentences = list(_sentences(the_schema, question, chosen, said))

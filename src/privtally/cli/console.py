@@ -214,8 +214,7 @@ def read_answers(path: Path, schema: "Schema") -> "Records":
 
 def write_picture(figure: "Figure", path: Path) -> None:
     """Write a figure and say so."""
-    from privtally.files import write_bytes
-    from privtally.plots.estimate import render
+    from privtally.plots.estimate import written
 
-    write_bytes(path, render(figure, path))
+    written(figure, path)
     err.print(f"Written: {path}")

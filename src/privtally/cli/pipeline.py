@@ -365,7 +365,7 @@ def estimate(
     for path in (output, plot):
         check_output(path, phase)
     if plot is not None:
-        picture.check_picture_path(plot)
+        picture.check_drawing(plot)
     history = read_history(phase)
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate

@@ -42,11 +42,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def percent(share: float) -> str:
-    """A share of people or reports."""
-    return f"{100 * share:.3g} %"
-
-
 def share(value: float) -> str:
     """An estimated share, or how often something happens."""
     return f"{100 * value:.1f} %"

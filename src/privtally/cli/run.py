@@ -62,7 +62,7 @@ def run(
     path = schema or options.find_schema(data)
     the_schema = coarsened(read_schema(path)) if coarsen else read_schema(path)
     if plot is not None:
-        picture.check_picture_path(plot)
+        picture.check_drawing(plot)
         check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
@@ -118,7 +118,7 @@ def demo(
     from privtally.plots import estimate as picture
 
     if picture.available():
-        picture.check_picture_path(plot)
+        picture.check_drawing(plot)
     source = Stream.from_system() if seed is None else seeded(seed)
     records = population.simulate(people, source)
     truth = records.frequencies()
