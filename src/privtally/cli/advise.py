@@ -90,7 +90,6 @@ def compare(
     from privtally.files import read_schema
     from privtally.lab import compare as lab
     from privtally.lab.advise import recommend
-    from privtally.lab.compare import chosen_groups, extended, fits, variants
     from privtally.plots.estimate import check_drawing
 
     if every and json:
@@ -115,13 +114,13 @@ def compare(
     the_mechanisms = possible([study], wanted, budgets[0], named=mechanisms is not None)
     chosen = []
     for budget in budgets:
-        for variant in (each for each in variants(the_mechanisms) if fits(each, the_schema)):
-            own = chosen_groups(the_schema, budget, variant.mechanism) if groups == "auto" else named
-            chosen += [(each, budget) for each in (variant, *extended(the_schema, budget, variant, own, pivots))]
+        ways = []
+        for variant in (variant for variant in lab.variants(the_mechanisms) if lab.fits(variant, the_schema)):
+            members = lab.chosen_groups(the_schema, budget, variant.mechanism) if groups == "auto" else named
+            ways += [variant, *lab.extended(the_schema, budget, variant, members, pivots)]
         if mechanisms is None:
-            advised = recommend(the_schema, budget, study.people, hide_among=among).design
-            chosen += [(advised, budget)]
-    chosen = list(dict.fromkeys(chosen))
+            ways.append(recommend(the_schema, budget, study.people, hide_among=among).design)
+        chosen += [(way, budget) for way in dict.fromkeys(ways)]
     with progress("Comparing", len(chosen)) as advance:
         cores = workers or os.cpu_count() or 1
         rows = lab.compare_studies([study], chosen, the_methods, workers=cores, advance=advance)
@@ -145,27 +144,19 @@ def possible(
     """
     from privtally.lab.compare import check_possible
 
-    found: list[MechanismName] = []
+    mechanisms: list[MechanismName] = []
     for mechanism in (mechanism for mechanism in MECHANISMS if mechanism in wanted):
         try:
             for study in studies:
                 check_possible(study, mechanism, epsilon)
-            found.append(mechanism)
+            mechanisms.append(mechanism)
         except PrivtallyError as refusal:
             if named:
                 raise
             err.print(f"Left out {mechanism}: {refusal}.")
-    if not found:
+    if not mechanisms:
         raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
-    return found
-
-
-def _best_of_each(rows: "list[Score]") -> "list[Score]":
-    """The best row of each way to ask at each budget, in the order of the rows."""
-    best: dict[tuple[Any, ...], Score] = {}
-    for row in rows:
-        best.setdefault((row.epsilon, *row.asking.options.values()), row)
-    return list(best.values())
+    return mechanisms
 
 
 def print_comparison(rows: "list[Score]", people: int, runs: int, *, every: bool) -> None:
@@ -173,7 +164,6 @@ def print_comparison(rows: "list[Score]", people: int, runs: int, *, every: bool
     from rich.table import Column, Table
 
     from privtally.cli import render
-    from privtally.cli.render import number
     from privtally.lab.compare import SIMPLEX
 
     for epsilon in dict.fromkeys(row.epsilon for row in rows):
@@ -185,12 +175,15 @@ def print_comparison(rows: "list[Score]", people: int, runs: int, *, every: bool
     out.print(f"{people:,} people, {runs} simulated runs; ± is 1.96 times the error of a share, in percentage points.")
     numbers = (Column(name, justify="right") for name in ("measured", "s.e."))
     table = Table("ε", "way to ask", "method", *numbers)
-    shown = rows if every else _best_of_each(rows)
+    best: dict[tuple[Any, ...], Score] = {}
+    for row in rows:  # the best first
+        best.setdefault((row.epsilon, *row.asking.options.values()), row)
+    shown = rows if every else list(best.values())
     for place, row in enumerate(shown):
         if place and shown[place - 1].epsilon != row.epsilon:
             table.add_section()
         spread = row.standard_error if row.mse else None
-        error = "" if spread is None else number(row.points * spread / row.mse / 2)
+        error = "" if spread is None else render.number(row.points * spread / row.mse / 2)
         table.add_row(f"{row.epsilon:g}", row.name, row.method, f"± {row.points:.3g}", error)
     out.print(table)
     if len(shown) < len(rows):
@@ -268,7 +261,7 @@ def advise(
     if plot is not None:
         check_drawing(plot)
     the_schema = (None if schema.exists() else lab.shape(str(schema))) or read_schema(schema)
-    chosen, said = (lab.best(the_schema, own) for own in (question, replace(question, hide_among=1)))
+    chosen, said = (lab.best(the_schema, asked) for asked in (question, replace(question, hide_among=1)))
     sentences = list(_sentences(the_schema, question, chosen, said))
     result: dict[str, Any] = {
         "recommendation": " ".join(sentences),
@@ -290,9 +283,8 @@ def advise(
     if json:
         print_json(result)
         return
-    for sentence in sentences:
+    for sentence in (*sentences, render.surer(epsilon)):
         out.print(sentence)
-    out.print(render.surer(epsilon))
     if within is not None:
         out.print(_say_needed(question, result["wanted"]))
     if every:
@@ -340,7 +332,7 @@ def _simulated(schema: "Schema", question: "Question", pilot: "Records | None") 
     from privtally.lab.population import stated_populations
 
     known = [pilot] if pilot else stated_populations(schema, DRAWN, np.random.default_rng(SEED)).values()
-    studies = [Study(own, PHASE1_SHARE, RUNS, SEED, question.people) for own in known]
+    studies = [Study(records, PHASE1_SHARE, RUNS, SEED, question.people) for records in known]
     hiding: list[HideAmong] = [1, question.hide_among, "all"]
     ways = [best(schema, replace(question, hide_among=among)).design for among in hiding]
     mechanisms = possible(studies, MECHANISMS, question.epsilon)
@@ -355,10 +347,10 @@ def _say_needed(question: "Question", wanted: dict[str, Any]) -> str:
     from privtally.lab.advise import MOST_PEOPLE
 
     people, epsilon = wanted["people"], wanted["epsilon"]
-    many = f"more than {MOST_PEOPLE:,}" if people is None else f"about {people:,}"
+    asked = f"more than {MOST_PEOPLE:,}" if people is None else f"about {people:,}"
     budget = f"more than ε = {LARGEST_EPSILON:g}" if epsilon is None else f"ε = {epsilon:g}"
     return (
-        f"± {wanted['percentage_points']:g} points take {many} {'person' if people == 1 else 'people'} "
+        f"± {wanted['percentage_points']:g} points take {asked} {'person' if people == 1 else 'people'} "
         f"at ε = {question.epsilon:g}, or {budget} with {question.people:,} people."
     )
 

@@ -307,16 +307,18 @@ def named_groups(text: str, schema: "Schema") -> list[list[str]]:
     """The groups that an option names, by semicolons and commas."""
     from privtally.exact.canonical import normal
 
-    return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
+    return [names_between_commas(group, schema.names) for group in normal(text).split(";")]
 
 
-def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The names that words between commas stand for, the longest first: a comma may stand in a name too."""
-    if not words:
-        return []
-    joined = {length: ",".join(words[:length]).strip() for length in range(len(words), 0, -1)}
-    taken = next((length for length, name in joined.items() if name in known), 1)
-    return [joined[taken], *_names(words[taken:], known)]
+def names_between_commas(text: str, known: Sequence[str]) -> list[str]:
+    """The names in a text, the longest first: a comma may stand in a name too, and spaces around it."""
+    words, names = text.split(","), list[str]()
+    while words:
+        joined = [",".join(words[:length]) for length in range(len(words), 0, -1)]
+        name = next((name for exact in joined for name in (exact, exact.strip()) if name in known), words[0].strip())
+        names.append(name)
+        words = words[name.count(",") + 1 :]
+    return names
 
 
 def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:

@@ -348,6 +348,7 @@ def estimate(
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs
     from privtally.collector.summaries import top as most_frequent
+    from privtally.exact.canonical import normal
     from privtally.files import check_output, is_stream, read_history, read_job, write_whole
     from privtally.plots import estimate as picture
     from privtally.plots import pair as heat_map
@@ -374,7 +375,10 @@ def estimate(
             result = estimate_pairs(history, method)
         elif pair is not None:
             refuse_without_effect(context, ["top", "by_round"], "with --pair")
-            result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names), method)
+            names = options.names_between_commas(normal(pair), history[0][0].schema.names)
+            if len(names) != 2:
+                raise DocumentError("--pair needs two questions with a comma between them: --pair smokes,drinks")
+            result = estimate_pair(history, names[0], names[1], method)
             draw = partial(heat_map.draw, result)
         elif top is not None:
             refuse_without_effect(context, ["by_round"], "with --top")
@@ -395,18 +399,6 @@ def estimate(
         print_json(result, console)
     else:
         render.describe(result, console)
-
-
-def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
-    """Two attributes' names around a comma, which may stand in a name too."""
-    from privtally.exact.canonical import normal
-
-    pair = normal(pair)
-    exact = [(pair[:place], pair[place + 1 :]) for place, char in enumerate(pair) if char == ","]
-    if not exact:
-        raise DocumentError("--pair needs two questions with a comma between them: --pair smokes,drinks")
-    trimmed = [(one.strip(), two.strip()) for one, two in exact]
-    return next((cut for cut in exact + trimmed if set(cut) <= set(names)), trimmed[0])
 
 
 def merge(
