@@ -1,7 +1,6 @@
 """Documents in words that a person can read, and their summaries for programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from math import ceil, exp
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from privtally.cli.service import link_to
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.summaries import TopEstimate, TopLabels
 from privtally.documents.counts import Counts
-from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Estimate, Frequencies, Located, RoundEstimate
+from privtally.documents.estimate import NORMAL_95, Estimate, Frequencies, Located, RoundEstimate
 from privtally.documents.plan import Plan
 from privtally.exact.rational import log_floor, rounded_up
 from privtally.mechanisms.fills import CopyFill, undeclared
@@ -78,11 +77,12 @@ def if_said(chosen: "Advice", said: "Advice") -> str:
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
 
 
-def blocks(name: str, attribute: AttributeEstimate) -> Iterator[tuple[str, Frequencies]]:
-    """The frequencies of an attribute with what to call them: among everybody, and among those who answered."""
-    yield name, attribute
-    if attribute.answered is not msgspec.UNSET:
-        yield f"{name} (of those who answered)", attribute.answered
+def _blocks(estimate: Estimate) -> Iterator[tuple[str, Frequencies]]:
+    """The frequencies of every attribute with what to call them: among everybody, and among those who answered."""
+    for name, attribute in estimate.attributes.items():
+        yield name, attribute
+        if attribute.answered is not msgspec.UNSET:
+            yield f"{name} (of those who answered)", attribute.answered
 
 
 def _table(*texts: str, numbers: Sequence[str], bars: bool = False) -> Table:
@@ -413,8 +413,7 @@ def _print_shares(estimate: Estimate, console: Console, truth: Mapping[str, Sequ
     bars = console.width >= (60 if truth is None else 72)  # a narrower console has no room for them
     numbers = ["estimate", "95 %" if estimate.has_intervals else "± 1 s.e.", *["truth"] * (truth is not None)]
     table = _table("question", "answer", numbers=numbers, bars=bars)
-    everything = chain.from_iterable(blocks(name, attribute) for name, attribute in estimate.attributes.items())
-    for name, frequencies in everything:
+    for name, frequencies in _blocks(estimate):
         for place, code in enumerate(_most_frequent(frequencies)):
             frequency = frequencies.frequencies[code]
             row: list[RenderableType] = [Text(name if place == 0 else ""), Text(frequencies.labels[code])]
