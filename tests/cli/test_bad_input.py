@@ -98,11 +98,8 @@ def test_output_names(program: Program, schema: Path, data: Path) -> None:
     assert ".csv or .json" in refused(program, "estimate", "job", "-o", "e.xlsx")
     assert ".png or .svg" in refused(program, "estimate", "job", "--plot", "e.gif")
     assert "not an empty directory" in refused(program, "run", data, "-s", schema, "-e", 2, "-m", "spl", "-o", "job")
-    for words in (
-        ["--phase", "job/plan-1.json"],
-        ["--phase", "job/plan-1.json", "--json"],
-        ["--phase=job/plan-1.json"],
-    ):
+    plan = "--phase job/plan-1.json"
+    for words in (plan, f"{plan} --json", "--phase=job/plan-1.json"):
         assert "two files" in refused(program, "estimate", *words.split())
     for nameless in ("", ".", "/", ".."):
         assert "give the output a name" in refused(program, "design", schema, "-e", 1, "-m", "spl", "-o", nameless)

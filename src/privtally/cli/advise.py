@@ -52,10 +52,7 @@ def compare(
     ] = None,
     groups: Annotated[
         str | None,
-        Option(
-            metavar="A,B;C,D",
-            help="Compare in these groups of questions as well; auto chooses them for each mechanism.",
-        ),
+        Option(metavar="A,B;C,D", help="Compare in these groups as well; auto chooses them for each mechanism."),
     ] = None,
     pivots: Annotated[
         int,
@@ -90,12 +87,9 @@ def compare(
     from privtally.files import read_schema
     from privtally.lab import compare as lab
     from privtally.lab.advise import recommend
-    from privtally.plots.estimate import check_drawing
 
     if every and json:
         raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
-    if plot is not None:
-        check_drawing(plot)
     try:
         budgets = list(dict.fromkeys(map(float, epsilon.split(","))))
     except ValueError:
@@ -229,7 +223,9 @@ def advise(
     ] = None,
     plot: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Also draw ± against the budget to a .png or .svg file."),
+        Option(
+            metavar="FILE", help="Also draw ± against the budget to a .png or .svg file.", callback=options.check_plot
+        ),
     ] = None,
     every: Annotated[
         bool, Option("--all", help="Also simulate every other way to ask, with two phases too; takes a minute.")
@@ -249,7 +245,6 @@ def advise(
     from privtally.files import read_schema
     from privtally.lab import advise as lab
     from privtally.plots.comparison import draw_advice
-    from privtally.plots.estimate import check_drawing
 
     question = lab.Question(people, epsilon, options.read_hide_among(hide_among), pairs)
     if within is not None and not 0 < within <= 100:
@@ -258,8 +253,6 @@ def advise(
         raise CampaignError("--pilot has no effect without --all, which simulates; leave it out, or add --all")
     if every and pairs:
         raise CampaignError("--all has no effect with --pairs: two-way tables are not simulated; leave it out")
-    if plot is not None:
-        check_drawing(plot)
     the_schema = (None if schema.exists() else lab.shape(str(schema))) or read_schema(schema)
     chosen, said = (lab.best(the_schema, asked) for asked in (question, replace(question, hide_among=1)))
     sentences = list(_sentences(the_schema, question, chosen, said))

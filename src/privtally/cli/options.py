@@ -186,7 +186,20 @@ ShareOrAutoOption = Annotated[
         show_default="0.1; auto chooses",
     ),
 ]
-PlotOption = Annotated[Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.")]
+
+
+def check_plot(context: typer.Context, plot: Path | None) -> Path | None:
+    """Refuse a picture that cannot be drawn, before any work is done."""
+    if plot is not None and not context.resilient_parsing:
+        from privtally.plots.estimate import check_drawing
+
+        check_drawing(plot)
+    return plot
+
+
+PlotOption = Annotated[
+    Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.", callback=check_plot)
+]
 
 
 def within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None], int | None]:

@@ -159,7 +159,10 @@ def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
 
 EngineOption = Annotated[
     EngineName,
-    Option(metavar="NAME", help="Where it happens: duckdb (here) or spark (its workers; the extra of this name)."),
+    Option(
+        metavar="NAME",
+        help="What computes: duckdb (here) or spark (the extra of this name; privatise writes a directory).",
+    ),
 ]
 MasterOption = Annotated[
     str | None,
@@ -268,16 +271,19 @@ def tally(
     Reports that do not count are set aside, and how many is said by reason. Wrong_plan: the report answers another
     plan. Invalid_report: this plan cannot give it. Id_conflict: its id came with different codes.
     """
-    from privtally.files import check_output, read_plan, write_bytes, write_whole
-    from privtally.tables.database import every_file
+    from privtally.files import STANDARD, check_output, is_stream, read_plan, write_bytes, write_whole
+    from privtally.tables.database import every_file, is_plain
     from privtally.tables.engines import EngineChoice, list_set_aside, tally_files
 
     chosen = EngineChoice(engine, master)
     files = every_file(reports)
     for path in (output, set_aside):
         check_output(path, [*files, plan])
-    if set_aside is not None:
-        _check_listing(set_aside, output, files)
+    if set_aside is not None and set_aside.resolve() == output.resolve() and not is_stream(set_aside):
+        raise DocumentError(f"{set_aside} cannot hold both the counts and what was set aside; name two files")
+    for file in files if set_aside is not None else ():
+        if file == STANDARD or (file.exists() and not is_plain(file)):
+            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
     the_plan = read_plan(plan)
     with progress("Tallying", 0) as advance:
         counts = tally_files(the_plan, files, trust_ids=trust_ids, engine=chosen, advance=advance)
@@ -290,21 +296,9 @@ def tally(
     for reason, reports_aside in counts.set_aside.items():
         err.print(f"{reports_aside:,} {'report' if reports_aside == 1 else 'reports'} set aside: {_REASONS[reason]}.")
     if set_aside is not None:
-        with write_whole(set_aside) as file:
-            file.writelines(list_set_aside(the_plan, files, trust_ids=trust_ids, engine=chosen))
+        with write_whole(set_aside) as listing:
+            listing.writelines(list_set_aside(the_plan, files, trust_ids=trust_ids, engine=chosen))
         err.print(f"Written: {set_aside}")
-
-
-def _check_listing(path: Path, output: Path, files: list[Path]) -> None:
-    """Refuse a list of what was set aside where the reports cannot be read once more."""
-    from privtally.files import STANDARD, is_stream
-    from privtally.tables.database import is_plain
-
-    if path.resolve() == output.resolve() and not is_stream(path):
-        raise DocumentError(f"{path} cannot hold both the counts and what was set aside; name two files")
-    for file in files:
-        if file == STANDARD or (file.exists() and not is_plain(file)):
-            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
 
 
 _REASONS = {
@@ -365,8 +359,6 @@ def estimate(
         raise DocumentError(f"{output}: an estimate must end in .csv or .json")
     for path in (output, plot):
         check_output(path, phase)
-    if plot is not None:
-        picture.check_drawing(plot)
     history = read_history(phase)
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate

@@ -61,9 +61,7 @@ def run(
 
     path = schema or options.find_schema(data)
     the_schema = coarsened(read_schema(path)) if coarsen else read_schema(path)
-    if plot is not None:
-        picture.check_drawing(plot)
-        check_output(plot, [data, path])
+    check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
     asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
