@@ -83,6 +83,7 @@ def compare(
     recommends with --hide-among, unless mechanisms are named. The answer is the best method of each way to ask, as 1.96
     times its error in percentage points; --all shows all methods.
     """
+    from privtally.cli.render import print_comparison
     from privtally.documents.plan import design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
@@ -151,39 +152,6 @@ def possible(
     if not mechanisms:
         raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
     return mechanisms
-
-
-def print_comparison(rows: "list[Score]", people: int, runs: int, *, every: bool) -> None:
-    """The best way to ask in one sentence, and all of them as a table."""
-    from rich.table import Column, Table
-
-    from privtally.cli import render
-    from privtally.lab.compare import SIMPLEX
-
-    for epsilon in dict.fromkeys(row.epsilon for row in rows):
-        own = [row for row in rows if row.epsilon == epsilon]
-        hidden = [row for row in own if row.asking.mechanism != "smp"][:1]
-        said = [f"{row.name} with method {row.method}, {render.points(row.points)}" for row in (own[0], *hidden)]
-        hides = f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], own[:1]) else ""
-        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
-    out.print(f"{people:,} people, {runs} simulated runs; ± is 1.96 times the error of a share, in percentage points.")
-    numbers = (Column(name, justify="right") for name in ("measured", "s.e."))
-    table = Table("ε", "way to ask", "method", *numbers)
-    best: dict[tuple[Any, ...], Score] = {}
-    for row in rows:  # the best first
-        best.setdefault((row.epsilon, *row.asking.options.values()), row)
-    shown = rows if every else list(best.values())
-    for place, row in enumerate(shown):
-        if place and shown[place - 1].epsilon != row.epsilon:
-            table.add_section()
-        spread = row.standard_error if row.mse else None
-        error = "" if spread is None else render.number(row.points * spread / row.mse / 2)
-        table.add_row(f"{row.epsilon:g}", row.name, row.method, f"± {row.points:.3g}", error)
-    out.print(table)
-    if len(shown) < len(rows):
-        out.print(f"The best method of each way to ask; --all shows all {len(rows)} rows.")
-    if any(row.method.endswith(SIMPLEX) for row in shown):
-        out.print(f"{SIMPLEX}: shares moved to the nearest ones that add up to 100 % with none below 0.")
 
 
 def _chosen(
@@ -281,7 +249,7 @@ def advise(
     if within is not None:
         out.print(_say_needed(question, result["wanted"]))
     if every:
-        print_comparison(rows, people, RUNS, every=False)
+        render.print_comparison(rows, people, RUNS, every=False)
     elif not pairs:
         more = "; --within 5 says how many people ± 5 points take" if within is None else ""
         out.print(f"--all simulates every other way to ask{more}.")

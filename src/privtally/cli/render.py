@@ -13,7 +13,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from privtally.cli.console import err, out, print_json
-from privtally.cli.service import link_to
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.summaries import TopEstimate, TopLabels
 from privtally.documents.counts import Counts
@@ -26,6 +25,7 @@ from privtally.mechanisms.named import NAMED
 
 if TYPE_CHECKING:
     from privtally.lab.advise import Advice
+    from privtally.lab.compare import Score
     from privtally.names import HideAmong
     from privtally.schema import Schema
     from privtally.service.operations import CampaignView
@@ -143,9 +143,9 @@ def print_top(top: TopEstimate, console: Console) -> None:
         console.print(note)
 
 
-def rarer(many: int) -> str:
+def rarer(count: int) -> str:
     """A row for the answers that are not shown."""
-    return "… and 1 rarer one" if many == 1 else f"… and {many:,} rarer ones"
+    return "… and 1 rarer one" if count == 1 else f"… and {count:,} rarer ones"
 
 
 def source(estimate: Estimate | TopEstimate) -> str:
@@ -233,7 +233,7 @@ def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None
         return
     out.print(f"{campaign.title} ({campaign.mechanism}, ε = {campaign.epsilon:g}), {campaign.state.value}")
     out.print(f"  id       {campaign.id}")
-    out.print(f"  link     {link_to(campaign.id, public_url)}")
+    out.print(f"  link     {(public_url or '').rstrip('/')}/s/{campaign.id}")
     rounds = campaign.phases[-1].round > 1
     for phase in campaign.phases:
         of_round = f" of round {phase.round}" if rounds else ""
@@ -447,3 +447,101 @@ def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
 def _list(items: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} … ({len(items):,} in all)"
+
+
+def print_comparison(rows: Sequence["Score"], people: int, runs: int, *, every: bool) -> None:
+    """The best way to ask in one sentence, and all of them as a table."""
+    from privtally.lab.compare import SIMPLEX
+
+    for epsilon in dict.fromkeys(row.epsilon for row in rows):
+        ranked = [row for row in rows if row.epsilon == epsilon]
+        hidden = [row for row in ranked if row.asking.mechanism != "smp"][:1]
+        said = [f"{row.name} with method {row.method}, {points(row.points)}" for row in (ranked[0], *hidden)]
+        hides = (
+            f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], ranked[:1]) else ""
+        )
+        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
+    out.print(f"{people:,} people, {runs} simulated runs; ± is 1.96 times the error of a share, in percentage points.")
+    table = Table("ε", "way to ask", "method", *(Column(name, justify="right") for name in ("measured", "s.e.")))
+    best: dict[tuple[Any, ...], Score] = {}
+    for row in rows:  # the best first
+        best.setdefault((row.epsilon, *row.asking.options.values()), row)
+    shown = rows if every else list(best.values())
+    for place, row in enumerate(shown):
+        if place and shown[place - 1].epsilon != row.epsilon:
+            table.add_section()
+        spread = row.standard_error if row.mse else None
+        error = "" if spread is None else number(row.points * spread / row.mse / 2)
+        table.add_row(f"{row.epsilon:g}", row.name, row.method, f"± {row.points:.3g}", error)
+    out.print(table)
+    if len(shown) < len(rows):
+        out.print(f"The best method of each way to ask; --all shows all {len(rows)} rows.")
+    if any(row.method.endswith(SIMPLEX) for row in shown):
+        out.print(f"{SIMPLEX}: shares moved to the nearest ones that add up to 100 % with none below 0.")
+
+
+def print_audit(part: dict[str, Any], console: Console) -> None:
+    """Print the audit of a plan."""
+    kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
+    console.print(surer(part["epsilon"]))
+    console.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
+    console.print(f"Between any two records: ε = {part['epsilon']:g} promised, {kind} {part['realised']} realised.")
+    if part["answers"] > 1:
+        often = f"{part['answers']} times in this campaign, ε = {part['total_epsilon']:g} in all"
+        console.print(f"One person may answer {often}.")
+    table = Table("answers that differ", "ε", title="Two people who differ in …", title_justify="left")
+    for entry in part["by_differing_attributes"]:
+        table.add_row(str(entry["differing"]), f"{entry['realised']:.6f}")
+    console.print(table)
+    knows = part["observer"] == "knows-totals"
+    if part["pivot_guess"] is not None:
+        often = _gained(part["pivot_guess"], part["pivot_guess_without_report"])
+        if not part["pivot_guess_exact"]:
+            often = f"at most {often} (a bound; too large to enumerate)"
+        who = "Someone who knows the totals and sees a report" if knows else "Someone who sees a report"
+        console.print(f"{who} guesses which question was really used right {often}.")
+        if knows and part["pivot_guess_knowing_nothing"] is not None:
+            console.print(f"Someone who knows nothing of the answers: {share(part['pivot_guess_knowing_nothing'])}.")
+    for name, guess in (part["value_guesses"] or {}).items():
+        often = _gained(guess["with_report"], guess["without_report"])
+        console.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")
+    if part["bits"] is not None:
+        console.print(
+            f"A report says {part['bits']:.4f} bits about a whole record; 1 bit would settle a question of yes or no."
+        )
+    if part["value_guesses"] is None:
+        console.print("What an observer can guess is too large to enumerate for this plan.")
+    _print_poisoning(part["poisoning"], console)
+
+
+def _print_poisoning(poisoning: dict[str, Any], console: Console) -> None:
+    effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
+    if not effects:
+        console.print(
+            "What made-up reports can do is not computed for this plan: the counts of its questions one by one do not "
+            "determine their totals, only whole reports may."
+        )
+        return
+    name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
+    line = f"If {100 * poisoning['share']:.0f} % of those who answer make up their reports together, they move "
+    line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
+    if worst["quiet_shift_points"] != worst["shift_points"]:
+        quietly = _moved(worst["quiet_shift_points"])
+        line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
+    hidden = share(worst["hidden_below_share"])
+    line += f". That attack is hidden up to a share of {hidden}: honest people with other "
+    line += "answers would leave the same counts of every question. A weaker one hides at any share."
+    console.print(line)
+
+
+def _gained(with_report: float, without_report: float) -> str:
+    """How often a guess is right with a report, beside how often it is without."""
+    informed, known = share(with_report), share(without_report)
+    if informed == known:
+        return f"{informed} of the time, as often as without the report"
+    return f"{informed} of the time instead of {known}"
+
+
+def _moved(points: float) -> str:
+    """How far a total is moved; 100 percentage points are all the room that it has."""
+    return "to any value" if abs(points) >= 100 else f"by {abs(points):.1f} percentage points"

@@ -94,11 +94,6 @@ PublicUrlOption = Annotated[
 ]
 
 
-def link_to(campaign: str, public_url: str | None) -> str:
-    """The link that participants get; without an address what stands after it."""
-    return f"{(public_url or '').rstrip('/')}/s/{campaign}"
-
-
 def serve(
     store: StoreOption = USUAL_STORE,
     host: Annotated[
