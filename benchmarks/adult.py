@@ -29,12 +29,12 @@ from privtally.documents.estimate import Estimate
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
 from privtally.exact.randomness import Source
+from privtally.exact.types import Floats
 from privtally.lab.advise import layout, recommend
 from privtally.lab.compare import POINTS, chosen_groups
 from privtally.lab.paper.data import data_directory, read_lines
 from privtally.lab.population import seeded
-from privtally.mechanisms.channels import randomized_response
-from privtally.mechanisms.grouping import unbiased_variance
+from privtally.mechanisms.channels import Asked, randomized_response
 from privtally.mechanisms.named import NAMED, RandomizedResponse, best_channel
 from privtally.names import MechanismChoice, MechanismName
 from privtally.participant.respond import respond_many
@@ -186,11 +186,21 @@ def _channels(records: Records) -> list[str]:
     for attribute in records.schema.attributes:
         true = np.array(records.frequencies()[attribute.name])
         channels = randomized_response(budget, attribute.size), best_channel(budget, attribute.size)
-        plain = many * unbiased_variance(channels[0], 1.0, true)
-        chosen = many * unbiased_variance(channels[1].channel(budget, attribute.size), 1.0, true)
+        plain = many * _variance(channels[0], true)
+        chosen = many * _variance(channels[1].channel(budget, attribute.size), true)
         cells = f"{plain:.3g} | {chosen:.3g} | {plain / chosen:.2f}"
         lines.append(f"| {attribute.name} | {attribute.size} | {cells} |")
     return lines
+
+
+def _variance(channel: Asked, true: Floats) -> float:
+    """The variance of the unbiased estimate from one report, on average over labels."""
+    reported = channel.push(true)
+    # A code belongs to the sets of `held` labels; the estimate moves every label by the same so that their sum is 1.
+    held = channel.holder_counts()
+    squares = float(reported @ (held - held**2 / channel.inputs))
+    observed = channel.support(reported)
+    return (squares - float(np.sum((observed - observed.mean()) ** 2))) / (channel.inputs * float(channel.scale) ** 2)
 
 
 def main() -> int:

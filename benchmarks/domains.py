@@ -6,23 +6,10 @@ report.
 
 from fractions import Fraction
 
-import numpy as np
-
-from privtally.mechanisms.channels import Asked, randomized_response
-from privtally.mechanisms.named import best_channel
-from privtally.mechanisms.projective import Projective
+from privtally.mechanisms.grouping import answer_variance
 
 SIZES = (4, 8, 16, 42, 64, 256, 1_024, 16_384, 65_536)
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
-
-
-def variance(channel: Asked) -> float:
-    """The variance of an unbiased frequency at uniform answers, from one report, by the exact weights."""
-    scale = channel.scale
-    assert scale is not None
-    uniform = np.full(channel.inputs, 1 / channel.inputs)
-    seen = channel.support(channel.push(uniform))
-    return float(np.mean(seen * (1 - seen))) / float(scale) ** 2
 
 
 def _number(value: float) -> str:
@@ -38,10 +25,8 @@ def table() -> list[str]:
     for size in SIZES:
         cells = []
         for budget in map(Fraction, BUDGETS):
-            plain = variance(randomized_response(budget, size))
-            best = best_channel(budget, size).channel(budget, size)
-            if isinstance(best, Projective):
-                chosen = variance(best)
+            plain, chosen = (answer_variance(budget, size, by_label=by_label) for by_label in (True, False))
+            if chosen < plain:
                 cells.append(f"{_number(plain)} → {_number(chosen)} ({_number(plain / chosen)} times)")
             else:
                 cells.append(f"{_number(plain)}, kept")

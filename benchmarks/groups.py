@@ -19,8 +19,7 @@ from privtally.documents.counts import Counts, SubReports
 from privtally.documents.plan import Plan, design
 from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
-from privtally.mechanisms.channels import randomized_response
-from privtally.mechanisms.grouping import best_groups, unbiased_variance
+from privtally.mechanisms.grouping import answer_variance, best_groups
 from privtally.mechanisms.named import NAMED
 from privtally.names import MechanismName
 from privtally.schema import Schema
@@ -35,11 +34,9 @@ BUDGETS = (1.0, 2.0, 4.0, 8.0)
 
 def variance(questions: int, labels: int, epsilon: float, groups: int, *, hidden: bool) -> float:
     """The variance of a frequency from one report, uniform answers, groups of one size."""
-    channel = randomized_response(Fraction(epsilon) / groups, labels)
     members = questions // groups
-    if hidden:
-        return unbiased_variance(channel, 1 / members)
-    return members * unbiased_variance(channel)
+    one_answer = answer_variance(Fraction(epsilon) / groups, labels, by_label=True)
+    return one_answer * members * (members if hidden else 1)
 
 
 def divisors(questions: int) -> list[int]:

@@ -32,11 +32,11 @@ from privtally.mechanisms.named import (
     NAMED,
     AnyChannel,
     PartPlan,
-    ProjectiveResponse,
     RandomizedResponse,
     asking,
     build,
 )
+from privtally.mechanisms.projective import Geometry
 from privtally.names import MechanismName
 from privtally.schema import Schema
 
@@ -197,7 +197,7 @@ def _rows_of(sizes: Sequence[int]) -> RowFill:
     return RowFill(tuple(nearest_distribution(made_up.dirichlet(np.ones(size))) for size in sizes))
 
 
-PLANE: tuple[AnyChannel, ...] = (ProjectiveResponse(2, 3),)
+PLANE: tuple[AnyChannel, ...] = (Geometry(2, 3),)
 """The channel for large domains at its smallest: seven codes for at most seven labels."""
 LABELS: tuple[AnyChannel, ...] = (RandomizedResponse(),)
 LARGE = (5, 3)

@@ -22,9 +22,6 @@ from privtally.exact import canonical
 from privtally.exact.canonical import normal
 from privtally.exact.types import Codes
 
-# Alignments: which labels of different questions go together, declared before anybody is asked.
-
-
 Labels = tuple[str, ...]
 
 MOST_LISTED = 8
@@ -88,9 +85,6 @@ def check_alignments(alignments: Sequence[Alignment], answers: Mapping[str, Labe
         for earlier in alignments[:place]:
             if len(both := [name for name in alignment.names if name in earlier.names]) > 1:
                 raise SchemaError(f"attributes '{both[0]}' and '{both[1]}' are aligned twice; declare them once")
-
-
-# Numbers as answers: bins declared by their edges, in order. Nothing here is ever read off the data.
 
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
@@ -188,12 +182,6 @@ class Bins:
         return number
 
 
-# The categories that the types of a frame's columns declare. Nothing here is ever read off the data.
-
-
-_READ_OFF = "holds the categories that are in its data"
-
-
 def declared_labels(frame: Any, categories: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     """The labels of every column, by its type or by the dtype in `categories`, which has `.categories`."""
     import narwhals as nw
@@ -209,7 +197,11 @@ def declared_labels(frame: Any, categories: Mapping[str, Any]) -> dict[str, tupl
     labels: dict[str, tuple[Any, ...]] = {}
     for name, kind in columns.items():
         if name in categories:
-            labels[name] = _listed(name, categories[name])
+            labels[name] = categories_of(categories[name]) or ()
+            if not labels[name]:
+                raise SchemaError(
+                    f"column '{name}' needs a dtype that lists its categories, such as pandas.CategoricalDtype"
+                )
         elif found.implementation.is_pandas_like():
             raise SchemaError(
                 f"column '{name}': pandas does not say whether categories were declared or read off the data; name the "
@@ -218,7 +210,7 @@ def declared_labels(frame: Any, categories: Mapping[str, Any]) -> dict[str, tupl
         elif isinstance(kind, nw.Enum):
             labels[name] = tuple(kind.categories)
         else:
-            what = _READ_OFF if kind == nw.Categorical else "declares no categories"
+            what = "holds the categories that are in its data" if kind == nw.Categorical else "declares no categories"
             raise SchemaError(
                 f"column '{name}' {what}; answers are never read off the data: make it an Enum, or leave it out"
             )
@@ -229,13 +221,6 @@ def categories_of(dtype: Any) -> tuple[Any, ...] | None:
     """The categories that a dtype lists, such as pandas.CategoricalDtype or polars.Enum; None if it lists none."""
     stated = getattr(dtype, "categories", None)
     return None if stated is None else tuple(stated)
-
-
-def _listed(name: str, dtype: Any) -> tuple[Any, ...]:
-    stated = categories_of(dtype)
-    if stated is None:
-        raise SchemaError(f"column '{name}' needs a dtype that lists its categories, such as pandas.CategoricalDtype")
-    return stated
 
 
 MAX_LABELS = 65_536

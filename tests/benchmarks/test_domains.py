@@ -4,10 +4,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from benchmarks.domains import table, variance
+from benchmarks.domains import table
 
 from privtally.mechanisms.channels import randomized_response
-from privtally.mechanisms.named import best_channel
+from privtally.mechanisms.grouping import answer_variance
 
 
 def test_the_guide_has_the_table() -> None:
@@ -18,11 +18,9 @@ def test_the_guide_has_the_table() -> None:
 def test_forty_two_labels_gain_and_sixteen_lose_nothing() -> None:
     """Adult's native-country and education."""
     for size, least in ((42, 3.5), (16, 1.0)):
-        plain = variance(randomized_response(Fraction(1), size))
-        assert plain / variance(best_channel(Fraction(1), size).channel(Fraction(1), size)) >= least
+        assert answer_variance(Fraction(1), size, by_label=True) / answer_variance(Fraction(1), size) >= least
 
 
 def test_randomized_response_has_its_known_variance() -> None:
-    channel = randomized_response(Fraction(1), 4)
-    scale = (channel.same - channel.other) / channel.total
-    assert variance(channel) == pytest.approx(0.25 * 0.75 / scale**2)
+    scale = float(randomized_response(Fraction(1), 4).scale)
+    assert answer_variance(Fraction(1), 4) == pytest.approx(0.25 * 0.75 / scale**2)

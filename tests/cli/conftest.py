@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,14 @@ def program(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 def schema(tmp_path: Path) -> Path:
     path = tmp_path / "schema.toml"
     path.write_text(SCHEMA)
+    return path
+
+
+def write_schema(name: str, questions: Mapping[str, Collection[str]]) -> Path:
+    """A schema file of these questions and answers."""
+    attributes = [{"name": question, "labels": [*answers]} for question, answers in questions.items()]
+    path = Path(name)
+    path.write_text(json.dumps({"attributes": attributes}))
     return path
 
 

@@ -9,21 +9,14 @@ import pytest
 
 pytest.importorskip("litestar", reason="needs the extra: pip install 'privtally[serve]'")
 
-import asyncio
-from functools import partial
-
-from privtally.documents.plan import Plan
-from privtally.service import operations
-from privtally.store import open_store
-from privtally.store.intake import accept
-from privtally.store.session import Store
 from tests.cli.conftest import SCHEMA, Program
-from tests.store.people import answered, arrivals
+from tests.cli.test_database import store_reports
+
+STORE = "sqlite:///privtally.db"
 
 
 @pytest.fixture
-def operator(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    monkeypatch.chdir(tmp_path)
+def operator(program: Program) -> Program:
     Path("survey.toml").write_text(SCHEMA)
     return program
 
@@ -31,20 +24,6 @@ def operator(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def create(operator: Program, *more: str) -> Any:
     words = ("campaign", "create", "survey.toml", "--title", "Sleep", "-e", "2", "-m", "corr-rr", "--json", *more)
     return operator(*words).json()
-
-
-def store_reports(campaign: str, people: int) -> None:
-    async def work(store: Store) -> None:
-        stored = await operations.find(store, campaign)
-        plan: Plan = stored.plans[-1]
-        await store.write(partial(accept, arrivals=arrivals(stored, answered(plan, people, seed=plan.phase))))
-
-    async def run() -> None:
-        store = await open_store("sqlite:///privtally.db")
-        await work(store)
-        await store.close()
-
-    asyncio.run(run())
 
 
 def test_a_campaign_is_shown_with_its_link(operator: Program) -> None:
@@ -64,9 +43,9 @@ def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
     assert made["options"]["about"] == "We ask."
     short = made["id"][:10]
     operator("campaign", "refresh", short, code=2)
-    store_reports(made["id"], 300)
+    store_reports(STORE, made["id"], 300)
     operator("campaign", "advance", short)
-    store_reports(made["id"], 200)
+    store_reports(STORE, made["id"], 200)
     rounds = [phase["round"] for phase in operator("campaign", "refresh", short, "--json").json()["phases"]]
     assert rounds == [1, 1, 2]
     assert "round 2" in operator("campaign", "show", short).out
@@ -79,10 +58,10 @@ def test_rounds_and_what_later_phases_learn(operator: Program) -> None:
 def test_a_campaign_from_its_creation_to_its_end(operator: Program) -> None:
     made = create(operator, "--people", "900")
     short = made["id"][:10]
-    store_reports(made["id"], 300)
+    store_reports(STORE, made["id"], 300)
     assert "300" in operator("campaign", "list").out
     assert [phase["reports"] for phase in operator("campaign", "advance", short, "--json").json()["phases"]] == [300, 0]
-    store_reports(made["id"], 200)
+    store_reports(STORE, made["id"], 200)
     shown = operator("campaign", "show", short, "--json").json()
     assert [phase["reports"] for phase in shown["phases"]] == [300, 200]
     assert operator("db", "check", "--json").json() == {"campaigns": 1, "reports": 500, "faults": []}
@@ -127,12 +106,8 @@ def test_what_is_not_there_is_refused(operator: Program) -> None:
     create(operator)
     assert "list" in operator("campaign", "show", "zz", code=2).err
     operator("campaign", "show", "", code=2)
-    assert (
-        "reports"
-        in operator(
-            "campaign", "export", operator("campaign", "list", "--json").json()[0]["id"], "-o", "e.csv", code=2
-        ).err
-    )
+    (campaign,) = operator("campaign", "list", "--json").json()
+    assert "reports" in operator("campaign", "export", campaign["id"], "-o", "e.csv", code=2).err
     assert not Path("e.csv").exists()
     operator("campaign", "create", "survey.toml", "--title", " ", "-e", "2", "-m", "smp", code=2)
 

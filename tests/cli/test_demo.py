@@ -37,9 +37,9 @@ def test_a_store_that_cannot_be_opened_is_refused(program: Program) -> None:
 
 def test_the_service_ends_with_its_block_and_refuses_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(SendingError, match="refused"), over_http.service(f"sqlite:///{tmp_path}/demo.db") as site:
-        site.post("/v1/campaigns", b"{}")
+        site.ask("POST", "/v1/campaigns", b"{}")
     with pytest.raises(SendingError, match="stopped"):
-        site.get("/v1/campaigns")
+        site.ask("GET", "/v1/campaigns")
 
 
 def test_the_administrators_token_of_a_store_stays_also_while_a_service_runs(program: Program, tmp_path: Path) -> None:

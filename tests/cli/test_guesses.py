@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from privtally.version import SOFTWARE
-from tests.cli.conftest import SCHEMA, Program, write_data
+from tests.cli.conftest import SCHEMA, Program, write_data, write_schema
 from tests.cli.test_bad_input import refused
 
 
@@ -17,12 +17,8 @@ def _answers(tmp_path: Path) -> None:
 
 def test_the_budget(program: Program) -> None:
     assert "ε = 2" in program("run", "answers.csv", "-e", 2).out
-    for command in (
-        "run answers.csv",
-        "compare answers.csv",
-        "design answers.toml -o plan.json",
-        "advise answers.toml",
-    ):
+    files = {"run": "answers.csv", "compare": "answers.csv", "advise": "answers.toml"}
+    for command in (*map(" ".join, files.items()), "design answers.toml -o plan.json"):
         assert refused(program, *command.split(), "--eps", 2).endswith("did you mean --epsilon?")
 
 
@@ -51,9 +47,8 @@ def test_the_directory_that_run_wrote_is_estimated(program: Program) -> None:
 
 
 def test_a_shape_stands_for_a_schema(program: Program) -> None:
-    four = "".join(f'[[attributes]]\nname = "{name}"\nlabels = ["1", "2", "3", "4"]\n' for name in "abcd")
-    Path("four.toml").write_text(four)
-    assert program("advise", "4x4", "--people", 500).out == program("advise", "four.toml", "--people", 500).out
+    four = write_schema("four.json", dict.fromkeys("abcd", "1234"))
+    assert program("advise", "4x4", "--people", 500).out == program("advise", four, "--people", 500).out
     assert "needs 2 to" in refused(program, "advise", "4x1")
 
 

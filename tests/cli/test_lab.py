@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, write_schema
 from tests.cli.test_bad_input import SECRET, refused
 from tests.lab.paper.data import DIRECTORY, needs_data
 from tests.scale import scaled
@@ -146,14 +146,7 @@ def test_compare_in_groups_and_with_several_pivots(program: Program, schema: Pat
     more = ("--mechanisms", "smp,rs-fd", "--pivots", 2, "--groups")
     rows = program(*words, *more, "sleeps badly,smokes;drinks", "--runs", 60, "--json").json()
     found = {(row["mechanism"], row["groups"] is not None, row["pivots"]): row for row in rows}
-    assert set(found) == {
-        ("smp", False, 1),
-        ("smp", False, 2),
-        ("smp", True, 1),
-        ("rs-fd", False, 1),
-        ("rs-fd", False, 2),
-        ("rs-fd", True, 1),
-    }
+    assert set(found) == {(name, *way) for name in ("smp", "rs-fd") for way in ((False, 1), (False, 2), (True, 1))}
     assert found["rs-fd", True, 1]["mse"] < 0.5 * found["rs-fd", False, 1]["mse"]
     assert "questions" in program(*words, *more, "auto", "--runs", 2).out
     assert "eats" in refused(program, *words, *more, "sleeps badly,smokes;eats")
@@ -187,8 +180,7 @@ def test_a_table_with_too_many_records_is_simulated_user_by_user(
 
 
 def test_a_mechanism_that_does_not_fit_is_left_out_or_refused(program: Program) -> None:
-    attributes = [{"name": name, "labels": [f"{code}" for code in range(800)]} for name in "ab"]
-    Path("s.json").write_text(json.dumps({"attributes": attributes}))
+    write_schema("s.json", {name: [str(code) for code in range(800)] for name in "ab"})
     Path("d.csv").write_text("a,b\n" + "1,2\n2,3\n7,9\n" * 30)
     words = ("compare", "d.csv", "-s", "s.json", "-e", "1", "--runs", 1, "--workers", 1, "--methods", "unbiased")
     said = program(*words, "--mechanisms", "smp", "--json")
@@ -198,22 +190,8 @@ def test_a_mechanism_that_does_not_fit_is_left_out_or_refused(program: Program) 
 
 
 def test_few_people_can_be_asked_by_what_needs_few(program: Program, schema: Path, data: Path) -> None:
-    words = (
-        "compare",
-        data,
-        "-s",
-        schema,
-        "-e",
-        "1,1",
-        "--runs",
-        50,
-        "--workers",
-        1,
-        "--methods",
-        "unbiased",
-        "--json",
-    )
-    said = program(*words, "--people", 3)
+    words = ("compare", data, "-s", schema, "-e", "1,1", "--runs", 50, "--workers", 1, "--methods", "unbiased")
+    said = program(*words, "--people", 3, "--json")
     assert "Left out corr-rr: 3 people are too few for two phases" in said.err
     assert "In some runs of smp nothing could be estimated" in said.err
     assert [row["mechanism"] for row in said.json()].count("smp") == 1
@@ -222,9 +200,9 @@ def test_few_people_can_be_asked_by_what_needs_few(program: Program, schema: Pat
 
 def test_many_users_of_a_wide_schema_are_refused(program: Program) -> None:
     """People times questions take memory: ten million people with twenty questions took gigabytes."""
-    attributes = [{"name": f"q{own}", "labels": ["no", "yes"]} for own in range(20)]
-    Path("s.json").write_text(json.dumps({"attributes": attributes}))
-    Path("d.csv").write_text(",".join(f"q{own}" for own in range(20)) + "\n" + ",".join(["no"] * 20) + "\n")
+    names = [f"q{number}" for number in range(20)]
+    write_schema("s.json", dict.fromkeys(names, ("no", "yes")))
+    Path("d.csv").write_text(",".join(names) + "\n" + ",".join(["no"] * 20) + "\n")
     words = ("compare", "d.csv", "-s", "s.json", "-e", "1", "--mechanisms", "spl", "--people")
     assert "1,000,000" in refused(program, *words, 1_000_001)
     assert "1,000,000" in refused(program, *words, 10**12)
@@ -232,7 +210,7 @@ def test_many_users_of_a_wide_schema_are_refused(program: Program) -> None:
 
 def test_one_attribute_with_very_many_labels_is_simulated_user_by_user(program: Program) -> None:
     """A table of its labels by labels would take 34 GB."""
-    Path("s.json").write_text(json.dumps({"attributes": [{"name": "a", "labels": [str(c) for c in range(65_536)]}]}))
+    write_schema("s.json", {"a": [str(code) for code in range(65_536)]})
     Path("d.csv").write_text("a\n" + "7\n65535\n" * 20)
     words = ("compare", "d.csv", "-s", "s.json", "-e", "1", "--runs", 1, "--methods", "unbiased", "--workers", 1)
     rows = program(*words, "--mechanisms", "spl", "--json").json()
@@ -285,8 +263,6 @@ def test_bad_input_to_compare(program: Program, schema: Path, data: Path) -> Non
     assert "--people must be at least 1" in said("-e", "1", "--people", 10**20)
     assert "--epsilon must be a number from 0.000001 to 32" in said("-e", "1,-2")
     assert "numbers separated by commas" in said("-e", "1;2")
-    assert "--mechanisms must be one of spl" in said("-e", "1", "--mechanisms", "spl,magic")
-    assert "--methods must be one of likelihood" in said("-e", "1", "--methods", "guess")
     assert "too few for two phases" in said("-e", "1", "--people", 1, "--mechanisms", "corr-rr")
     assert "phase1_share) must be" in said("-e", "1", "--phase1-share", "nan", "--mechanisms", "rs-rfd")
     assert "there is no directory" in said("-e", "1", "--plot", "nowhere/x.png")

@@ -11,8 +11,10 @@ import pytest
 
 from privtally.mechanisms.named import NAMED
 from privtally.names import MECHANISMS, MechanismName
-from tests.cli.conftest import LABELS, Program, write_data
+from tests.cli.conftest import LABELS, Program, write_data, write_schema
 from tests.cli.test_bad_input import refused
+
+DESIGN = [sys.executable, "-m", "privtally", "design", "schema.toml", "-e", "1", "-m", "spl", "-o", "plan.json"]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -80,20 +82,18 @@ def test_estimates_are_written_and_drawn(program: Program, schema: Path, data: P
 
 def test_only_the_most_frequent_answers_are_shown_written_and_drawn(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 2, "-m", "rs-fd", "-o", "job")
-    phase = ["--phase", "job/plan-1.json", "job/counts-1.json"]
-    shown = program("estimate", *phase, "--top", 1, "-o", "top.csv", "--plot", "top.svg")
+    shown = program("estimate", "job", "--top", 1, "-o", "top.csv", "--plot", "top.svg")
     assert "rarer" in shown.out
     names = program("show", "job/plan-1.json", "--json").json()["attributes"]
     rows = list(csv.DictReader(Path("top.csv").read_text().splitlines()))
     assert [row["attribute"] for row in rows] == list(names)
     assert "<svg" in Path("top.svg").read_text()
-    whole = program("estimate", *phase, "--json").json()["attributes"]
-    result = program("estimate", *phase, "--top", 1, "--json").json()["attributes"]
+    whole = program("estimate", "job", "--json").json()["attributes"]
+    result = program("estimate", "job", "--top", 1, "--json").json()["attributes"]
     for name, own in result.items():
         assert own["frequencies"] == [max(whole[name]["frequencies"])]
         assert own["of"] == names[name]
-    assert "--top" in refused(program, "estimate", *phase, "--top", 0)
-    assert "--top" in refused(program, "estimate", *phase, "--top", 1, "--pair", "smokes,drinks")
+    assert "--top" in refused(program, "estimate", "job", "--top", 1, "--pair", "smokes,drinks")
 
 
 def test_show_says_what_a_document_holds(program: Program, schema: Path, data: Path) -> None:
@@ -113,36 +113,16 @@ def test_show_says_what_a_document_holds(program: Program, schema: Path, data: P
         assert word in program("show", f"{mechanism}/plan-2.json").out
 
 
-def test_answers_from_a_pipe_are_all_read(schema: Path, data: Path, tmp_path: Path) -> None:
-    def privtally(*words: str, given: bytes | None = None) -> str:
-        command = [sys.executable, "-m", "privtally", *words]
-        return subprocess.run(command, cwd=tmp_path, input=given, capture_output=True, check=True).stdout.decode()
-
-    privtally("design", str(schema), "-e", "1", "-m", "spl", "-o", "plan.json")
-    said = privtally("privatise", "-p", "plan.json", "/dev/stdin", "-o", "r.ndjson", "--json", given=data.read_bytes())
-    assert json.loads(said)["reports"] == 300
-
-
 def test_a_terminal_without_greek_is_no_defect(schema: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "privtally", "design", str(schema), "-e", "1", "-m", "spl", "-o", "plan.json"]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(DESIGN, cwd=tmp_path, env=ascii_only, capture_output=True, text=True, check=True)
     assert "? = 1" in done.stdout
 
 
 def test_being_terminated_leaves_no_draft(schema: Path, tmp_path: Path) -> None:
     """The program waits for a pipe that never ends; a polite kill must take its draft away."""
     os.mkfifo(tmp_path / "answers")
-    subprocess.run(
-        [sys.executable, "-m", "privtally", "design", str(schema), "-e", "1", "-m", "spl", "-o", "plan.json"],
-        cwd=tmp_path, check=True, capture_output=True,
-    )  # fmt: skip
+    subprocess.run(DESIGN, cwd=tmp_path, check=True, capture_output=True)
     command = [sys.executable, "-m", "privtally", "privatise", "-p", "plan.json", "answers", "-o", "r.ndjson"]
     with (
         subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process,
@@ -154,57 +134,41 @@ def test_being_terminated_leaves_no_draft(schema: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "plan.json", "schema.toml"]
 
 
-def test_version_and_help(program: Program) -> None:
-    assert program("--version").out.startswith("privtally ")
-    for command in ("design", "privatise", "tally", "learn", "estimate", "run", "show", "demo"):
-        assert command in program("--help").out
-        assert "Usage" in program(command, "--help").out
-
-
-def test_labels_that_look_like_markup_are_shown_as_they_are(program: Program, tmp_path: Path) -> None:
-    (tmp_path / "s.json").write_text(
-        json.dumps({"attributes": [{"name": "[red]x[/red]", "labels": ["$a_1$", "[bold]", "{b}"]}] * 1})
-    )
-    rows = ["$a_1$", "[bold]", "{b}"] * 40
-    (tmp_path / "d.csv").write_text("[red]x[/red]\n" + "\n".join(rows) + "\n")
+def test_labels_that_look_like_markup_are_shown_as_they_are(program: Program) -> None:
+    labels = ["$a_1$", "[bold]", "{b}"]
+    write_schema("s.json", {"[red]x[/red]": labels})
+    Path("d.csv").write_text("[red]x[/red]\n" + "\n".join(labels * 40) + "\n")
     program("run", "d.csv", "-s", "s.json", "-e", 2, "-m", "spl", "-o", "job")
-    shown = program("estimate", "--phase", "job/plan-1.json", "job/counts-1.json", "--plot", "x.svg").out
-    assert "[red]x[/red]" in shown
-    assert "[bold]" in shown
-    assert "$a_1$" in shown
+    shown = program("estimate", "job", "--plot", "x.svg").out
+    assert all(text in shown for text in ("[red]x[/red]", *labels))
     assert "[bold]" in program("show", "job/plan-1.json").out
 
 
 def test_a_pair_of_attributes_is_printed_and_written(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 3, "-m", "corr-rr", "-o", "job")
-    phases = ("--phase", "job/plan-1.json", "job/counts-1.json", "--phase", "job/plan-2.json", "job/counts-2.json")
-    shown = program("estimate", *phases, "--pair", "smokes,drinks", "-o", "pair.csv")
-    assert "smokes" in shown.out
+    pair = ("--pair", "smokes,drinks")
+    assert "smokes" in program("estimate", "job", *pair, "-o", "pair.csv", "--plot", "x.png").out
     assert Path("pair.csv").read_text().splitlines()[0] == "smokes,drinks,frequency,standard_error"
-    result = program("estimate", *phases, "--pair", "smokes,drinks", "--json").json()
+    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
+    result = program("estimate", "job", *pair, "--json").json()
     assert result["attributes"] == ["smokes", "drinks"]
     assert sum(map(sum, result["frequencies"])) == pytest.approx(1)
-    assert "no question" in refused(program, "estimate", *phases, "--pair", "smokes,gone")
-    assert "two questions" in refused(program, "estimate", *phases, "--pair", "smokes")
+    assert "no question" in refused(program, "estimate", "job", "--pair", "smokes,gone")
+    assert "two questions" in refused(program, "estimate", "job", "--pair", "smokes")
     second_phase = ("--phase", "job/plan-2.json", "job/counts-2.json")
     assert "'smokes' and 'drinks'" in refused(program, "estimate", *second_phase, "--pair", "smokes,drinks")
-    program("estimate", *phases, "--pair", "smokes,drinks", "--plot", "x.png")
-    assert Path("x.png").read_bytes().startswith(b"\x89PNG")
-    assert "--plot" in refused(program, "estimate", *phases, "--pairs", "--plot", "y.png")
-    assert "--pair" in refused(program, "estimate", *phases, "--pairs", "--pair", "smokes,drinks")
-    assert "unbiased" in refused(program, "estimate", *phases, "--pair", "smokes,drinks", "--method", "paper")
-    for pair in ("smokes, drinks", " smokes ,drinks "):
-        assert program("estimate", *phases, "--pair", pair, "--json").json() == result
+    assert "--plot" in refused(program, "estimate", "job", "--pairs", "--plot", "y.png")
+    assert "--pair" in refused(program, "estimate", "job", "--pairs", *pair)
+    assert "unbiased" in refused(program, "estimate", "job", *pair, "--method", "paper")
+    for spaced in ("smokes, drinks", " smokes ,drinks "):
+        assert program("estimate", "job", "--pair", spaced, "--json").json() == result
 
 
 def test_a_pair_may_have_commas_and_spaces_in_its_names(program: Program) -> None:
-    Path("s.json").write_text(
-        json.dumps({"attributes": [{"name": name, "labels": ["x", "y"]} for name in ("a, b", " c")]})
-    )
+    write_schema("s.json", dict.fromkeys(("a, b", " c"), "xy"))
     Path("d.csv").write_text('"a, b", c\n' + "x,y\n" * 50)
     program("run", "d.csv", "-s", "s.json", "-e", 3, "-m", "spl", "-o", "job")
-    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
-    assert program("estimate", *phase, "--pair", "a, b, c", "--json").json()["attributes"] == ["a, b", " c"]
+    assert program("estimate", "job", "--pair", "a, b, c", "--json").json()["attributes"] == ["a, b", " c"]
 
 
 def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) -> None:
@@ -236,8 +200,7 @@ def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) 
     assert ("fewer" in shown) == (json.loads(Path("job/plan-2.json").read_text())["parts"][0]["pivots"] < 2)
     assert "Every document" in said.out
     program("run", data, "-s", schema, "-e", 2, "-m", "rs-rfd", "--pivots", 2, "-o", "rows")
-    history = ("--phase", "rows/plan-1.json", "rows/counts-1.json", "--phase", "rows/plan-2.json", "rows/counts-2.json")
-    assert len(program("estimate", *history, "--pairs", "--json").json()["tables"]) == 3
+    assert len(program("estimate", "rows", "--pairs", "--json").json()["tables"]) == 3
     program("audit", "rows/plan-2.json")
     one = ("--phase", "job/plan-1.json", "job/counts-1.json")
     program("learn", *one, "--pivots", 2, "-o", "next.json")
@@ -249,26 +212,21 @@ def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) 
 
 def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--pivots", 2, "-o", "job")
-    phase = ("--phase", "job/plan-1.json", "job/counts-1.json")
-    shown = program("estimate", *phase, "--pairs", "-o", "tables.csv")
+    shown = program("estimate", "job", "--pairs", "-o", "tables.csv")
     assert shown.out.count("reports of both") == 3
     assert shown.out.count("Warning") == 3
     assert len(Path("tables.csv").read_text().splitlines()) == 1 + 3 * 9
-    found = program("estimate", *phase, "--pairs", "--json").json()
+    found = program("estimate", "job", "--pairs", "--json").json()
     assert [table["noisy"] for table in found["tables"]] == [True] * 3
     assert found["missing"] == []
-    single = program("estimate", *phase, "--pair", "sleeps badly,drinks", "--json").json()
-    assert single in found["tables"]
-    assert "unbiased" in refused(program, "estimate", *phase, "--pairs", "--method", "paper")
-    plain = program("estimate", *phase, "--pairs", "--method", "unbiased", "--json").json()
+    assert program("estimate", "job", "--pair", "sleeps badly,drinks", "--json").json() in found["tables"]
+    assert "unbiased" in refused(program, "estimate", "job", "--pairs", "--method", "paper")
+    plain = program("estimate", "job", "--pairs", "--method", "unbiased", "--json").json()
     assert {table["method"] for table in plain["tables"]} == {"unbiased"}
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "-o", "single")
-    assert "together" in refused(
-        program, "estimate", "--phase", "single/plan-1.json", "single/counts-1.json", "--pairs"
-    )
+    assert "together" in refused(program, "estimate", "single", "--pairs")
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--groups", "smokes,drinks;sleeps badly", "-o", "groups")
-    partly = program("estimate", "--phase", "groups/plan-1.json", "groups/counts-1.json", "--pairs")
-    assert "smokes and drinks" in partly.out
+    assert "smokes and drinks" in program("estimate", "groups", "--pairs").out
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, write_schema
 from tests.cli.test_bad_input import refused
 from tests.collector.made_up import copying_plan, same_copies
 
@@ -29,14 +29,13 @@ def test_audit_says_what_a_report_gives_away(program: Program, schema: Path, dat
 
 
 def test_a_large_plan_is_bounded_and_says_so(program: Program) -> None:
-    labels = ", ".join(f'"{code}"' for code in range(30))
-    Path("s.toml").write_text("".join(f'[[attributes]]\nname = "q{own}"\nlabels = [{labels}]\n' for own in range(10)))
-    program("design", "s.toml", "-e", 1, "-m", "rs-fd", "-o", "plan.json")
+    write_schema("s.json", {f"q{number}": [str(code) for code in range(30)] for number in range(10)})
+    program("design", "s.json", "-e", 1, "-m", "rs-fd", "-o", "plan.json")
     result = program("audit", "plan.json", "--json").json()
     assert not result["exact"]
     assert result["value_guesses"] is None
     assert "bound" in program("audit", "plan.json").out
-    program("design", "s.toml", "-e", 1, "-m", "smp", "-o", "smp.json")
+    program("design", "s.json", "-e", 1, "-m", "smp", "-o", "smp.json")
     effect = program("audit", "smp.json", "--json").json()["poisoning"]["attributes"]["q0"]
     assert 0 < abs(effect["quiet_shift_points"]) < abs(effect["shift_points"])
     assert f"{abs(effect['quiet_shift_points']):.1f}" in program("audit", "smp.json").out

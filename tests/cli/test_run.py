@@ -1,22 +1,21 @@
 """run with no more than a file of answers: where the schema is found, and what is said."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SCHEMA, Program
+from tests.cli.conftest import LABELS, SCHEMA, Program, write_schema
 from tests.cli.test_bad_input import refused
 
 
 @pytest.mark.parametrize("name", ["data.toml", "data.json", "schema.toml", "schema.json"])
 def test_a_schema_beside_the_data_is_found(program: Program, data: Path, name: str) -> None:
-    answers = ["never", "rarely", "daily"]
-    questions = ("sleeps badly", "smokes", "drinks")
-    as_json = json.dumps({"attributes": [{"name": own, "labels": answers} for own in questions]})
     Path("lake").mkdir()
-    (Path("lake") / name).write_text(SCHEMA if name.endswith("toml") else as_json)
+    if name.endswith("toml"):
+        Path("lake", name).write_text(SCHEMA)
+    else:
+        write_schema(f"lake/{name}", dict.fromkeys(("sleeps badly", "smokes", "drinks"), LABELS))
     moved = data.rename("lake/data.csv")
     said = program("run", moved)
     assert f"lake/{name}" in said.err

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, write_schema
 from tests.cli.test_bad_input import refused
 
 
@@ -53,22 +53,8 @@ def test_what_was_set_aside_is_listed(program: Program, lake: Path, plan: str, s
 def test_run_and_compare_read_parquet(program: Program, lake: Path, schema: Path) -> None:
     program("run", "data.parquet", "-s", schema, "-e", 2, "-m", "spl", "-o", "job")
     assert Path("job/reports-1.ndjson").read_text().count("\n") == 300
-    words = (
-        "-s",
-        schema,
-        "-e",
-        2,
-        "--runs",
-        2,
-        "--mechanisms",
-        "spl",
-        "--methods",
-        "unbiased",
-        "--workers",
-        1,
-        "--json",
-    )
-    one, two = (program("compare", path, *words).json() for path in ("data.parquet", "data.csv"))
+    words = ("-s", schema, "-e", 2, "--runs", 2, "--mechanisms", "spl", "--methods", "unbiased", "--workers", 1)
+    one, two = (program("compare", path, *words, "--json").json() for path in ("data.parquet", "data.csv"))
     assert one == two
 
 
@@ -139,15 +125,12 @@ def test_reports_whose_ids_are_trusted_are_counted_and_not_listed(program: Progr
 
 
 def test_a_spreadsheet_computes_no_name_and_no_label(program: Program) -> None:
-    Path("schema.json").write_text(
-        json.dumps({"attributes": [{"name": name, "labels": ["=1+1", "@x", "no"]} for name in ("+a", "-b")]})
-    )
+    write_schema("schema.json", dict.fromkeys(("+a", "-b"), ("=1+1", "@x", "no")))
     Path("data.csv").write_text("+a,-b\n" + "=1+1,no\n@x,@x\n" * 300)
     program("run", "data.csv", "-s", "schema.json", "-e", 2, "-m", "spl", "-o", "job")
-    phase = ("estimate", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "out.csv")
     for options in ([], ["--top", 2], ["--pairs"], ["--pair", "+a,-b"]):
-        program(*phase, *options)
+        program("estimate", "job", "-o", "out.csv", *options)
         cells = [cell for row in csv.reader(Path("out.csv").read_text().splitlines()) for cell in row]
         assert {"'+a", "'-b", "'=1+1"} <= set(cells)
         assert not [cell for cell in cells if re.match(r"[=+@]|-[^0-9]", cell)]
-    assert program(*phase[:-2], "--json").json()["attributes"]["+a"]["labels"] == ["=1+1", "@x", "no"]
+    assert program("estimate", "job", "--json").json()["attributes"]["+a"]["labels"] == ["=1+1", "@x", "no"]

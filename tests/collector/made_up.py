@@ -7,9 +7,11 @@ from functools import reduce
 import numpy as np
 
 from privtally.collector.learn import learn
+from privtally.collector.pairs import PairEstimate
 from privtally.collector.tally import count_times
 from privtally.documents.campaign import Phase
 from privtally.documents.counts import SUB_REPORT_LIMIT, Counts, SubReports
+from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.exact.rational import nearest_probability
 from privtally.lab.simulate import simulate
@@ -20,7 +22,7 @@ from privtally.mechanisms.projective import Geometry, Projective
 from privtally.names import MechanismName
 from tests.support import first_plan, later_plan, part_of, plan_of, plan_with, table_fill
 
-SEVEN_CODES = Projective(3, Geometry(2, 3), 40, 1)
+SEVEN_CODES = Projective(3, 40, 1, Geometry(2, 3))
 """Three labels, seven output codes."""
 
 
@@ -114,6 +116,30 @@ def drawn(answers: np.ndarray, people: int, generator: np.random.Generator) -> S
     """People whose records are drawn from a distribution, as distinct records with their numbers."""
     table = generator.multinomial(people, answers.ravel()).reshape(answers.shape)
     return SubReports(np.argwhere(table), table[table > 0])
+
+
+def assert_covering(gaps: Sequence[float]) -> None:
+    """Errors in standard errors: 93 % of the intervals hold at least, and of intervals half as wide fewer do."""
+    assert np.mean(np.array(gaps) < 1.96) >= 0.93
+    assert np.mean(np.array(gaps) < 0.98) < 0.93
+
+
+def gaps_of(estimate: Estimate, answers: np.ndarray) -> list[float]:
+    """How far all frequencies are from those of a population, in standard errors."""
+    gaps: list[float] = []
+    for own, truth in zip(estimate.attributes.values(), marginals_of(answers), strict=True):
+        gaps += (np.abs(np.array(own.frequencies) - truth) / np.array(own.standard_errors)).tolist()
+    return gaps
+
+
+def cell_gaps(table: PairEstimate, answers: np.ndarray) -> list[float]:
+    """The same of all cells of a table, whose attributes are named by their places."""
+    places = [int(name[1:]) for name in table.attributes]
+    truth = answers.sum(axis=tuple(axis for axis in range(answers.ndim) if axis not in places))
+    found: list[float] = (
+        (np.abs(np.array(table.frequencies) - truth) / np.array(table.standard_errors)).ravel().tolist()
+    )
+    return found
 
 
 def simulated(

@@ -95,11 +95,13 @@ def test_like_attributes_are_copied_and_unlike_ones_are_not() -> None:
         assert least <= copies[1, 0] <= most
 
 
-@pytest.mark.parametrize("sizes", [(2,) * 31, (60, 60)])
+@pytest.mark.parametrize("sizes", [(2,) * 31, (60, 60), (40_000, 40_000)])
 def test_fills_are_even_where_copies_are_not_weighed(sizes: tuple[int, ...]) -> None:
-    """With many attributes patterns are too many, with many labels randomized response is not the best channel."""
+    """With many attributes patterns are too many, with many labels randomized response is not the best channel, and
+    matrices over two questions of 40,000 labels would have 51 GB.
+    """
     first = design(schema_of(sizes), 1.0, "corr-rr")
-    second = learn([(first, count(first, np.zeros((40, len(sizes)), dtype=np.uint8)))])
+    second = learn([(first, count(first, np.zeros((40, len(sizes)), dtype=np.uint16)))])
     assert [part.fill for part in second.parts] == [UniformFill()]
 
 

@@ -8,14 +8,13 @@ from privtally.collector.estimate import estimate
 from privtally.collector.spread import PhaseEstimate
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan
-from privtally.exact.rational import nearest_probability
 from privtally.lab.population import seeded
 from privtally.mechanisms.fills import CopyFill, UniformFill
 from privtally.mechanisms.named import PartPlan, RandomizedResponse
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
-from tests.collector.made_up import copies, copying_groups, simulated
-from tests.support import MECHANISMS, first_plan, later_plan, plan_of, plan_with, records_of, table_fill
+from tests.collector.made_up import copying_groups, copying_plan, same_copies, simulated
+from tests.support import MECHANISMS, first_plan, plan_of, plan_with, records_of, table_fill
 
 SIZES = (3, 3, 3)
 GRR = RandomizedResponse()
@@ -97,14 +96,8 @@ def test_pairs_of_codes_of_one_part_raise_no_alarm_past_the_limit(name: str) -> 
     assert about_fit([(plan, counts)]) == []
 
 
-def copying(attributes: int, probability: float) -> CopyFill:
-    return copies(
-        *(tuple(1.0 if own == other else probability for other in range(attributes)) for own in range(attributes))
-    )
-
-
 def test_passing_the_limit_is_said() -> None:
-    plan = later_plan(first_plan((4,) * 4, 2.0, "corr-rr"), copying(4, nearest_probability(0.05)))
+    plan = copying_plan(same_copies(4, 0.05), 4, 2.0)
     answers = np.full((4,) * 4, 4.0**-4)
     kept, passed = (simulated(plan, answers, 2_000, np.random.default_rng(1), limit) for limit in (256, 20))
     (note,) = about_limits(plan, passed)

@@ -1,6 +1,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import msgspec
@@ -12,12 +13,11 @@ from privtally.collector.learn import learn
 from privtally.collector.pairs import estimate_pair, estimate_pairs
 from privtally.collector.spread import invert
 from privtally.collector.tally import count, nothing
-from privtally.documents.counts import Counts, kept_pairs
+from privtally.documents.counts import Counts
 from privtally.documents.estimate import load_estimate
 from privtally.documents.plan import Plan
 from privtally.errors import CountsError, EstimateError, LearningError
 from privtally.lab.population import seeded
-from privtally.mechanisms.mechanism import independent
 from privtally.names import METHODS, MechanismName, Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Records
@@ -29,22 +29,7 @@ from tests.collector.made_up import (
     simulated,
     two_pivots,
 )
-from tests.support import first_plan, later_plan, plan_of, table_fill
-
-
-def average_counts(plan: Plan, marginals: list[np.ndarray], reports: int = 10**9) -> Counts:
-    """One-way and pairwise counts as they are on average, of so many reports that rounding does not show."""
-    attributes = []
-    for marginal in plan.mechanism.expect(independent(marginals)):
-        whole = np.floor(marginal * reports).astype(np.int64)
-        whole[0] += reports - whole.sum()
-        attributes.append(whole)
-    parts = {part.attributes: None for part in plan.mechanism.parts if len(part.attributes) > 1}
-    pairs = {
-        (one, two): np.outer(attributes[one], attributes[two] / reports).astype(np.int64)
-        for one, two in kept_pairs(plan.mechanism.outputs, parts)
-    }
-    return Counts(plan.digest, reports, tuple(attributes), parts, pairs)
+from tests.support import expected_counts, first_plan, later_plan, plan_of, table_fill
 
 
 def test_several_hidden_pivots_with_tables_are_read_from_whole_reports() -> None:
@@ -123,7 +108,7 @@ def test_a_singular_phase_2_alone_is_refused() -> None:
 def test_one_attribute_can_be_lost_while_another_is_known() -> None:
     plan = later_plan(first_plan((2, 2, 2), 1.0, "corr-rr"), copies((1.0, 1.0, 0.5), (1.0, 1.0, 0.5), (0.5, 0.5, 1.0)))
     marginals = [np.array([0.3, 0.7]), np.array([0.6, 0.4]), np.array([0.2, 0.8])]
-    phase = invert(plan, average_counts(plan, marginals))
+    phase = invert(plan, expected_counts(plan, reduce(np.multiply.outer, marginals), 1e13))
     assert list(phase.known) == [False, False, True]
     assert phase.frequencies[2] == pytest.approx(marginals[2], abs=1e-6)
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from privtally.collector.estimate import estimate
+from privtally.collector.rounds import sampling_covariance
 from privtally.collector.spread import Bounded, Exact, invert, phase_covariance
 from privtally.collector.summaries import among_answered, mean, quantiles, top
 from privtally.collector.tally import count
@@ -87,8 +88,7 @@ WIDE_LAW = np.array([0.15, 0.2, 0.25, 0.25, 0.15])
 
 
 def covariance_of(law: Floats, people: int) -> Floats:
-    found: Floats = (np.diag(law) - np.outer(law, law)) / people
-    return found
+    return sampling_covariance(law) / people
 
 
 def test_among_those_who_answered_it_is_a_sample_of_their_number() -> None:

@@ -71,19 +71,6 @@ def test_more_reports_than_are_looked_at_together(name: str, limit: int) -> None
     assert count(plan, np.repeat(distinct, times, axis=0), limit) == count_times(plan, distinct, times, limit)
 
 
-def test_past_the_limit_pairs_are_kept_in_place_of_distinct_reports() -> None:
-    plan = PLANS["copying groups"]
-    reports = reports_to(plan)
-    within, past = count(plan, reports.codes, 100), count(plan, reports.codes, 5)
-    assert [len(subs or ()) for subs in within.parts.values()] == [9, 4]
-    assert [subs is None for subs in past.parts.values()] == [True, False]
-    assert set(within.pairs) == {(0, 1), (0, 3), (1, 2), (2, 3)}
-    assert set(past.pairs) == {*within.pairs, (0, 2)}
-    assert within.pair_tables.keys() == past.pair_tables.keys()
-    for pair, table in within.pair_tables.items():
-        np.testing.assert_array_equal(table, past.pair_tables[pair])
-
-
 @pytest.mark.parametrize(("limit", "kept"), [(3, False), (4, True)])
 def test_as_many_distinct_reports_as_the_limit_are_kept(limit: int, kept: bool) -> None:
     plan = plan_of("rs-fd", (2, 2))
@@ -126,16 +113,12 @@ def test_silence_is_counted_after_the_last_code() -> None:
         (plan_of("smp", (2, 3)), [[0, 3], [0, 0]], "1 of 2"),
         (plan_of("smp", (2, 3)), [[2, 3]], "1 of 2"),
         (two_pivots(None), [[0, 3, 2]], "2 of 3"),
+        (first_plan((2, 3)), [[0.5, 0.0]], "integers"),
     ],
 )
-def test_codes_that_no_report_can_have_are_refused(plan: Plan, codes: list[list[int]], word: str) -> None:
+def test_codes_that_no_report_can_have_are_refused(plan: Plan, codes: list[list[float]], word: str) -> None:
     with pytest.raises(CountsError, match=word):
         count(plan, np.array(codes))
-
-
-def test_codes_must_be_whole_numbers() -> None:
-    with pytest.raises(CountsError):
-        count(first_plan((2, 3)), np.array([[0.5, 0.0]]))
 
 
 def test_counts_of_different_plans_do_not_add() -> None:

@@ -4,21 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 
-from privtally.collector.estimate import estimate
-from privtally.collector.learn import learn
-from privtally.collector.tally import count
 from privtally.documents.campaign import Campaign, State, check_one_campaign, refresh
-from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design, load_plan
 from privtally.errors import CampaignError, EstimateError, PlanError, PrivtallyError
-from privtally.lab.population import seeded
 from privtally.mechanisms.named import NAMED
 from privtally.names import MECHANISMS, MechanismName
-from privtally.participant.respond import respond_many
-from privtally.schema import Records, Schema
+from privtally.schema import Schema
 from tests.support import Scripted, fill_of, first_plan, later_plan, schema_of
 
 SIZES = (3, 3)
@@ -29,11 +22,6 @@ def second_of(first: Plan) -> Plan:
     fill = fill_of("corr-rr", SIZES)
     assert fill is not None
     return later_plan(first, fill)
-
-
-def counts_of(plan: Plan, seed: int) -> Counts:
-    people = np.random.default_rng(seed).integers(0, 3, (400, 2), dtype=np.uint8)
-    return count(plan, respond_many(plan, Records(plan.schema, people), seeded(seed)).codes)
 
 
 def test_two_phases_from_draft_to_closed() -> None:
@@ -48,27 +36,6 @@ def test_two_phases_from_draft_to_closed() -> None:
     assert (again.state, again.open_plan, again.plans) == (State.OPEN, plan, (FIRST, plan))
     assert again.close().open_plan is None
     assert draft.state is State.DRAFT
-
-
-@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
-def test_campaigns_of_four_plans(mechanism: Any) -> None:
-    """Each later plan is learned from the counts of all before it; everything counts in the estimate."""
-    first = first_plan(SIZES, 1.0, mechanism, answers=2)
-    campaign, history = Campaign.draft(first).open(), [(first, counts_of(first, 0))]
-    for phase in (2, 3, 4):
-        plan = load_plan(learn(history, people=400).dump())
-        assert plan.learned is not None
-        assert (plan.phase, plan.campaign_id, plan.answers) == (phase, first.digest, 2)
-        assert [source.plan for source in plan.learned.history] == [earlier.digest for earlier, _ in history]
-        assert [source.counts for source in plan.learned.history] == [counts.digest for _, counts in history]
-        assert plan.learned.reports == 400 * (phase - 1)
-        campaign = campaign.close().follow(plan)
-        history.append((plan, counts_of(plan, phase)))
-    assert [plan.phase for plan in campaign.close().plans] == [1, 2, 3, 4]
-    assert check_one_campaign([plan for plan, _ in history[::-1]], CampaignError) == list(campaign.plans)
-    result = estimate(history[::-1])
-    assert [phase.plan for phase in result.provenance.phases] == [plan.digest for plan in campaign.plans]
-    assert result.provenance.campaign == first.digest
 
 
 STEPS: list[Callable[[Campaign], Campaign]] = [

@@ -25,7 +25,8 @@ from privtally.errors import PlanError, PrivtallyError
 from privtally.exact import canonical
 from privtally.lab.population import seeded
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, Table, TableFill, UniformFill
-from privtally.mechanisms.named import NAMED, PartPlan, ProjectiveResponse, RandomizedResponse, build, each_alone
+from privtally.mechanisms.named import NAMED, PartPlan, RandomizedResponse, build, each_alone
+from privtally.mechanisms.projective import Geometry
 from privtally.names import MECHANISMS, MechanismName
 from tests.support import (
     EXTENDED_PLANS,
@@ -55,16 +56,10 @@ def test_the_total_budget_is_that_of_all_answers() -> None:
     assert first_plan((2, 2), 0.5, answers=3).total_epsilon == 1.5
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, -math.inf, 1e-7, 33, 10**400])
-def test_a_budget_that_is_not_a_positive_number_in_range_is_refused(epsilon: float) -> None:
-    with pytest.raises(PlanError, match="epsilon"):
-        design(schema_of((2, 2)), epsilon, "spl")
-    with pytest.raises(PlanError, match="epsilon"):
-        check_epsilon(epsilon)
-
-
-@pytest.mark.parametrize("epsilon", ["1", True, None, [1.0], 1 + 0j])
-def test_a_budget_that_is_no_number_is_refused(epsilon: Any) -> None:
+@pytest.mark.parametrize(
+    "epsilon", [0, -1, math.nan, math.inf, -math.inf, 1e-7, 33, 10**400, "1", True, None, [1.0], 1 + 0j]
+)
+def test_a_budget_that_is_not_a_positive_number_in_range_is_refused(epsilon: Any) -> None:
     with pytest.raises(PlanError, match="epsilon"):
         design(schema_of((2, 2)), epsilon, "spl")
     with pytest.raises(PlanError, match="epsilon"):
@@ -111,13 +106,10 @@ def test_any_parts_survive_their_round_trip(name: str) -> None:
     assert load_plan(plan.dump()) == plan
 
 
-def test_layout_does_not_matter_but_content_does() -> None:
+def test_layout_does_not_matter() -> None:
     plan = plan_of("rs-rfd", (2, 3))
     document = json.loads(plan.dump())
     assert load_plan(json.dumps(document, indent=4)) == plan
-    document["epsilon"] = 2.0
-    with pytest.raises(PlanError, match="digest"):
-        load_plan(json.dumps(document))
 
 
 Edit = Callable[[dict[str, Any]], object]
@@ -318,17 +310,6 @@ def test_how_a_plan_was_learned_is_checked(change: dict[str, Any]) -> None:
         Learned((FROM,), **change)
 
 
-def test_a_first_plan_that_claims_to_be_learned_is_refused() -> None:
-    with pytest.raises(PlanError, match="learned"):
-        msgspec.structs.replace(first_plan((2, 2)), learned=Learned((FROM,)))
-
-
-@pytest.mark.parametrize("field", ["campaign", "learned"])
-def test_a_later_plan_needs_its_campaign_and_what_it_was_learned_from(field: str) -> None:
-    with pytest.raises(PlanError, match=field):
-        msgspec.structs.replace(plan_of("corr-rr", (2, 2)), **{field: None})
-
-
 @pytest.mark.parametrize(
     "data", ["", "{", "[]", "null", "3", '"plan"', b"\xff\xfe", "[" * 100_000, "\ud800", '{"a": 1' + "0" * 5_000 + "}"]
 )
@@ -353,7 +334,7 @@ def test_many_pivots_of_many_labels_need_no_combined_code() -> None:
 
 
 def test_copies_between_different_channels_are_refused() -> None:
-    channels = (ProjectiveResponse(3, 3), RandomizedResponse())
+    channels = (Geometry(3, 3), RandomizedResponse())
     part = PartPlan((0, 1), 1, channels, 1, CopyFill(((1.0, 0.75), (0.75, 1.0))))
     with pytest.raises(PlanError, match="channel"):
         plan_with((part,), (13, 13))
@@ -424,13 +405,6 @@ def test_a_budget_too_small_for_the_weights_is_refused() -> None:
                 build(parts, sizes, budget)
 
 
-def test_groups_in_a_plan_must_be_its_parts_or_all_alone() -> None:
-    plan = first_plan(FOUR, 2.0, "smp", groups=GROUPS)
-    for groups in (((0, 1), (2, 3)), ((0, 1, 2, 3),), ((2, 0), (1,)), ((2, 0), (1, 3, 3)), ((2, 0), (1, 3), ())):
-        with pytest.raises(PlanError, match="groups"):
-            msgspec.structs.replace(plan, groups=groups)
-
-
 def test_later_plans_of_a_campaign_may_have_other_groups() -> None:
     """Budgets and parts follow from each plan alone; another schema would be refused."""
     first = first_plan(FOUR, 2.0, "cond-rr", groups=GROUPS)
@@ -497,3 +471,6 @@ def test_parts_that_contradict_groups_are_refused() -> None:
     learning = first_plan((2,) * 4, 2.0, "corr-rr", groups=[["q0", "q1"], ["q2", "q3"]])
     with pytest.raises(PlanError, match="groups"):
         msgspec.structs.replace(learning, parts=grouped.parts)
+    for groups in (((0, 2), (1, 3)), ((0, 1, 2, 3),), ((0, 1), (2,)), ((0, 1), (2, 3, 3)), ((0, 1), (2, 3), ())):
+        with pytest.raises(PlanError, match="groups"):
+            msgspec.structs.replace(grouped, groups=groups)

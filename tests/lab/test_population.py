@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privtally.errors import CampaignError
-from privtally.lab.population import Synthetic, Uncopied, marginals, split_people, split_table, table_of
+from privtally.lab.population import Synthetic, Uncopied, marginals, split_people, table_of
 from privtally.schema import Records
 from tests.lab.moments import agrees
 from tests.support import schema_of
@@ -89,9 +89,8 @@ def test_what_is_no_population_is_refused(population: tuple[int, int, float]) ->
 def test_a_random_split_is_hypergeometric() -> None:
     table, runs = np.array([[40, 5, 0], [12, 3, 60]]), 20_000
     people, taken = int(table.sum()), 50
-    tables = np.broadcast_to(table, (runs, 2, 3))
-    first, second = split_table(tables, taken, np.random.default_rng(3))
-    assert np.array_equal(first + second, tables)
+    first, second = split_people(table, taken, people - taken, runs, np.random.default_rng(3))
+    assert np.array_equal(first + second, np.broadcast_to(table, (runs, 2, 3)))
     shares = table.ravel() / people
     spread = taken * (people - taken) / (people - 1)
     assert agrees(first.reshape(runs, -1), taken * shares, spread * (np.diag(shares) - np.outer(shares, shares)))

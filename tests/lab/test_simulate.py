@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from privtally.documents.counts import SubReports
-from privtally.lab.population import seeded, split_table
+from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
 from privtally.mechanisms.channels import Keep
 from privtally.mechanisms.mechanism import Mechanism, Part
 from tests.collector.made_up import parts_with_other_alphabets, plans_of_every_kind
+from tests.lab.moments import agrees
 from tests.support import plan_of
 
 DIGIT = 18
@@ -50,22 +51,6 @@ def theory(mechanism: Mechanism, people: SubReports) -> tuple[np.ndarray, np.nda
         mean += times * chances
         covariance += times * (np.diag(chances) - np.outer(chances, chances))
     return mean, covariance
-
-
-def agrees(samples: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> bool:
-    """Whether samples (run, cell) have the given mean and covariance, cell by cell and in all directions together."""
-    runs, errors = len(samples), samples - mean
-    variances = np.diag(covariance)
-    of_mean = np.abs(errors.mean(axis=0)) <= 7 * np.sqrt(variances / runs) + 1e-9
-    # The variance of a product of two counts is that of normal ones, and for rare reports that of Poisson ones.
-    spread = np.outer(variances, variances) + covariance**2 + np.sqrt(np.outer(variances, variances))
-    of_covariance = np.abs(np.cov(samples.T) - covariance) <= 7 * np.sqrt(spread / runs) + 1e-9
-    # Squared distances in units of the covariance have its rank as their mean.
-    precision = np.linalg.pinv(covariance, rcond=1e-9, hermitian=True)
-    distances = np.einsum("ri,ij,rj->r", errors, precision, errors, optimize=True)
-    offset = distances.mean() - np.linalg.matrix_rank(covariance, hermitian=True, rtol=1e-9)
-    of_distance = abs(offset) <= 7 * distances.std() / np.sqrt(runs)
-    return bool(of_mean.all() and of_covariance.all() and of_distance)
 
 
 def counted(reports: np.ndarray, times: np.ndarray, outputs: tuple[int, ...], runs: np.ndarray) -> np.ndarray:
@@ -143,15 +128,3 @@ def test_nobody_sends_nothing() -> None:
     for mechanism in MECHANISMS.values():
         nobody = SubReports(np.empty((0, mechanism.width), dtype=np.int64), np.empty(0, dtype=np.int64))
         assert len(simulate(mechanism, nobody, np.random.default_rng(1))) == 0
-
-
-def test_a_random_split_is_hypergeometric() -> None:
-    table = np.array([[40, 5, 0], [12, 3, 60]])
-    people, taken = int(table.sum()), 50
-    tables = np.broadcast_to(table, (RUNS, 2, 3))
-    first, second = split_table(tables, taken, np.random.default_rng(3))
-    assert np.array_equal(first + second, tables)
-    shares = table.ravel() / people
-    spread = taken * (people - taken) / (people - 1)
-    assert agrees(first.reshape(RUNS, -1), taken * shares, spread * (np.diag(shares) - np.outer(shares, shares)))
-    assert not agrees(first.reshape(RUNS, -1), taken * shares, taken * (np.diag(shares) - np.outer(shares, shares)))

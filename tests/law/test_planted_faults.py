@@ -64,8 +64,8 @@ def keep_with(step: Callable[[Keep, np.ndarray, Codes], Codes]) -> Callable[[Kee
 
 
 def away(self: Keep, given: Codes, steps: np.ndarray) -> Codes:
-    moved: Codes = given + 1 + np.minimum(steps, np.uint64(self.size - 1)).astype(np.int64)
-    return (moved % self.size).astype(np.uint8)
+    moved: Codes = given + 1 + np.minimum(steps, np.uint64(self.inputs - 1)).astype(np.int64)
+    return (moved % self.inputs).astype(np.uint8)
 
 
 def without_rejection(self: Keep, given: Codes, source: Source) -> Codes:
@@ -246,9 +246,9 @@ def put_plane_weights(change: Callable[[int, int], tuple[int, int]]) -> Plant:
 
     def planted(epsilon: Fraction, size: int, geometry: Geometry) -> Projective:
         found = honest(epsilon, size, geometry)
-        return Projective(size, geometry, *change(found.same, found.other))
+        return Projective(size, *change(found.same, found.other), geometry)
 
-    return put(named, "projective_response", planted)
+    return put(projective, "projective_response", planted)
 
 
 honest_draw = Projective.draw
@@ -279,13 +279,13 @@ def classes_with(*, any_label: bool = False, by_size: bool = False, first: bool 
     def draw(self: ByClass, given: Codes, source: Source) -> Codes:
         match = self.match[given]
         some = match != NOTHING
-        drawn = np.where(some, 0, Uniform(self.keep.size).draw(match, source) * (not matched))
+        drawn = np.where(some, 0, Uniform(self.keep.outputs).draw(match, source) * (not matched))
         drawn[some] = self.keep.draw(match[some], source)
         sizes = np.bincount(self.classes)
         order = np.argsort(self.classes, kind="stable")
         starts = np.cumsum(sizes) - sizes
         labels = np.empty(len(given), dtype=np.uint8)
-        for own in range(self.keep.size):
+        for own in range(self.keep.outputs):
             people = np.flatnonzero(drawn == own)
             places = Uniform(int(sizes[own])).draw(given[people], source) * (not first)
             labels[people] = order[starts[own] + places]
@@ -320,8 +320,8 @@ def put_change(smoothed: Callable[[Any, Any, int, float], Any]) -> Plant:
 
 
 FAULTS: dict[str, tuple[Plant, str]] = {
-    "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.size - 2))))), "words of randomized response"),
-    "first step stays": (put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.size - 1)).astype(np.int64)) % s.size).astype(np.uint8))), "words of randomized response"),
+    "one step too few": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, np.minimum(w // np.uint64(s.other), np.uint64(s.inputs - 2))))), "words of randomized response"),
+    "first step stays": (put(Keep, "draw", keep_with(lambda s, w, g: ((g + np.minimum(w // np.uint64(s.other), np.uint64(s.inputs - 1)).astype(np.int64)) % s.inputs).astype(np.uint8))), "words of randomized response"),
     "weights swapped in the draw": (put(Keep, "draw", keep_with(lambda s, w, g: away(s, g, w // np.uint64(max(s.same, 1))))), "words of randomized response"),
     "always kept": (put(Keep, "draw", lambda _self, given, _source: given.astype(np.uint8)), "words of randomized response"),
     "zero never replaced": (put(Keep, "draw", keep_with(lambda s, w, g: np.where(g == 0, g, away(s, g, w // np.uint64(s.other))))), "words of randomized response"),

@@ -28,7 +28,7 @@ def any_channel(draw: st.DrawFn) -> Asked:
     same = other + draw(st.integers(1, 6))
     if draw(st.booleans()):
         return Keep(draw(st.integers(2, 3)), same, other)
-    return Projective(draw(st.integers(2, 3)), Geometry(2, 3), same, other)
+    return Projective(draw(st.integers(2, 3)), same, other, Geometry(2, 3))
 
 
 @st.composite

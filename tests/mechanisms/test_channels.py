@@ -27,6 +27,9 @@ ASKED: dict[str, Asked] = {
     "lines": projective_response(Fraction(1), 7, Geometry(2, 3)),
     "two lines": projective_response(Fraction(2), 2, Geometry(2, 3)),
     "planes": projective_response(Fraction(2), 9, Geometry(2, 4)),
+    "lines of three": projective_response(Fraction(1, 4), 7, Geometry(3, 3)),
+    "planes of three": projective_response(Fraction(2), 9, Geometry(3, 4)),
+    "lines of five": projective_response(Fraction(2), 31, Geometry(5, 3)),
 }
 FILLING: dict[str, tuple[Channel, int]] = {
     "a point": (conditional([[0.0, 0.0, 1.0, 0.0]]), 3),

@@ -78,18 +78,10 @@ def plan_and_records(
 
 
 @given(plan_and_records(), st.integers(0, 1000))
-def test_privatise_never_leaves_the_domain(case: tuple[Plan, Records], seed: int) -> None:
-    plan, records = case
-    reports = respond_many(plan, records, seeded(seed))
-    assert reports.codes.shape == records.codes.shape
-    for column, size in zip(reports.codes.T, plan.mechanism.outputs, strict=True):
-        assert len(column) == 0 or column.max() < size
-
-
-@given(plan_and_records(), st.integers(0, 1000))
 def test_every_report_passes_its_plans_check_and_its_round_trip(case: tuple[Plan, Records], seed: int) -> None:
     plan, records = case
     reports = respond_many(plan, records, seeded(seed))
+    assert reports.codes.shape == records.codes.shape
     for report, codes in zip(reports, reports.codes.tolist(), strict=True):
         assert load_report(report.dump()) == report
         assert check_report(plan, report) == codes

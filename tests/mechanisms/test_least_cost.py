@@ -14,6 +14,7 @@ from privtally.exact.rational import nearest_distribution, nearest_probability
 from privtally.mechanisms.fills import AnyFill, CopyFill, RowFill, UniformFill
 from privtally.mechanisms.mechanism import Part
 from privtally.mechanisms.named import asking
+from tests.support import exact_guess
 
 BUDGET = Fraction(1)
 PARTS = [(width, labels, decoys) for width in (2, 3, 4) for labels in (2, 3) for decoys in range(width)]
@@ -37,18 +38,16 @@ def rows(width: int, weights: Sequence[float]) -> RowFill:
 
 def information_and_guess(part: Part) -> tuple[Fraction, Fraction]:
     """Σ_s E[w_s²] and E[max_s w_s], from the law of every sub-report given every choice of pivot and its true code."""
-    information, guess = Fraction(0), Fraction(0)
+    information = Fraction(0)
     for report in part.reports():
         chances = []
         for branch in part.branches:
             (size,) = (part.sizes[own] for own in branch)
             given = (part.branch_probability(branch, (code,), report) for code in range(size))
             chances.append(sum(given, start=Fraction(0)) / size)
-        total = sum(chances, start=Fraction(0))
-        if total:
-            information += sum((chance**2 for chance in chances), start=Fraction(0)) / total
-            guess += max(chances)
-    return information, guess
+        squares = sum((chance**2 for chance in chances), start=Fraction(0))
+        information += squares / (sum(chances) or 1)
+    return information, exact_guess(part, [[Fraction(1, size)] * size for size in part.sizes])
 
 
 @pytest.mark.parametrize(("width", "labels", "decoys"), PARTS)

@@ -8,10 +8,11 @@ import pytest
 
 from privtally.errors import PlanError
 from privtally.lab.population import seeded
-from privtally.mechanisms.channels import as_codes, conditional, largest_and_smallest
+from privtally.mechanisms.channels import as_codes, conditional
 from privtally.mechanisms.named import best_channel
 from privtally.mechanisms.projective import Geometry, Projective, best_geometry, projective_response
-from tests.support import Scripted, exp_below
+from tests.law.test_sampler import assert_exact_shares
+from tests.support import exp_below
 
 SPACES = [(2, 3, 5), (2, 3, 7), (3, 3, 7), (2, 4, 11), (3, 4, 9), (5, 3, 31)]
 """Order, dimension and number of labels."""
@@ -52,52 +53,14 @@ def test_sums_over_hyperplanes_are_exact_after_rounding(order: int, dimension: i
 def test_the_budget_is_kept_exactly_and_nearly_used(order: int, dimension: int, size: int, epsilon: Fraction) -> None:
     channel = channel_of(order, dimension, size, epsilon)
     law = [[channel.probability(x, y) for y in range(channel.outputs)] for x in range(size)]
-    assert all(sum(row) == 1 for row in law)
     ratios = [max(column) / min(column) for column in zip(*law, strict=True)]
     assert max(ratios) <= channel.ratio <= exp_below(epsilon)
     assert channel.ratio >= exp_below(epsilon * Fraction(9_999, 10_000))
-    exact = channel.push(
-        np.array([[Fraction(int(x == own)) for own in range(size)] for x in range(size)], dtype=object)
-    )
-    assert exact.tolist() == law
-    for output in range(channel.outputs):
-        assert list(channel.holders(output)) == [x for x in range(size) if law[x][output] == max(law[x])]
-        likely, unlikely = largest_and_smallest(channel, output)
-        assert likely != unlikely
-        assert law[likely][output] == max(row[output] for row in law)
-        assert law[unlikely][output] == min(row[output] for row in law)
 
 
 @pytest.mark.parametrize(("order", "dimension", "size"), SPACES)
-def test_every_code_owns_as_many_words_as_its_weight(order: int, dimension: int, size: int) -> None:
-    """The line of words is cut into pieces; the first and the last word of each piece give the same code."""
-    channel = channel_of(order, dimension, size)
-    fit = (2**64 - 1) // channel.total
-    for label in range(size):
-        pieces = [channel.same] * channel.inside + [channel.other] * (channel.outputs - channel.inside)
-        edges = np.cumsum([0, *pieces], dtype=object)
-        first = [int(edge) * fit for edge in edges[:-1]]
-        last = [int(edge) * fit - 1 for edge in edges[1:]]
-        given = np.full(2 * len(pieces), label, dtype=np.uint8)
-        codes = channel.draw(given, Scripted([*first, *last])).tolist()
-        assert codes[: len(pieces)] == codes[len(pieces) :]
-        assert sorted(codes[: len(pieces)]) == list(range(channel.outputs))
-        inside = [code for code, piece in zip(codes, pieces, strict=False) if piece == channel.same]
-        assert all(channel.probability(label, code) * channel.total == channel.same for code in inside)
-    # The next word is drawn again.
-    source = Scripted([channel.total * fit, 0])
-    channel.draw(np.zeros(1, dtype=np.uint8), source)
-    assert source.left == 0
-
-
-def test_the_number_of_reports_in_a_set_estimates_a_frequency() -> None:
-    geometry = Geometry(3, 4)
-    channel = projective_response(Fraction(2), 30, geometry)
-    truth = np.random.default_rng(1).dirichlet(np.ones(30))
-    expected = geometry.plane_sums(channel.push(truth))[:30]
-    own = channel.inside * channel.same / channel.total
-    other = (geometry.meet * channel.same + (channel.inside - geometry.meet) * channel.other) / channel.total
-    np.testing.assert_allclose((expected - other) / (own - other), truth, atol=1e-12)
+def test_the_words_that_lead_to_each_code_are_exactly_its_share(order: int, dimension: int, size: int) -> None:
+    assert_exact_shares(channel_of(order, dimension, size), size)
 
 
 @pytest.mark.parametrize(

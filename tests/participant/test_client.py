@@ -22,9 +22,13 @@ TWICE = first_plan((3, 3), 1.0, "corr-rr", answers=2)
 ANSWERS = {"q0": "a1", "q1": "a2"}
 
 
-@pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
+@pytest.fixture(autouse=True)
+def directly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture
+def collector() -> Iterator[Scripted]:
     with collecting(Scripted(PLAN)) as script:
         yield script
 
@@ -85,9 +89,7 @@ def test_a_participant_who_gave_up_sends_the_same_report_later(collector: Script
         person.participant.answer(ANSWERS)
     assert max(person.waits) <= LONGEST_WAIT
     # By then the campaign may have gone on, and the person may have changed their mind.
-    fill = plan_of("corr-rr", (3, 3)).parts[0].fill
-    assert fill is not None
-    collector.plan = later_plan(PLAN, fill)
+    collector.plan = phases(PLAN)[1]
     report = person.participant.answer({"q0": "a0", "q1": "a0"})
     assert report.plan == PLAN.digest
     assert set(collector.received) == {report.dump()}
@@ -124,10 +126,7 @@ def phases(first: Plan) -> list[Plan]:
     return [first, second, refresh([first, second])]
 
 
-def test_a_report_that_may_not_have_arrived_is_sent_before_another_is_drawn(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+def test_a_report_that_may_not_have_arrived_is_sent_before_another_is_drawn(tmp_path: Path) -> None:
     with collecting(Scripted(TWICE)) as collector:
         collector.statuses = [DROP] * ATTEMPTS
         person = Person(collector, tmp_path)
@@ -139,8 +138,7 @@ def test_a_report_that_may_not_have_arrived_is_sent_before_another_is_drawn(
         assert person.participant.answer(ANSWERS).plan == collector.plan.digest
 
 
-def test_a_round_is_answered_once_whatever_its_phase(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+def test_a_round_is_answered_once_whatever_its_phase(tmp_path: Path) -> None:
     with collecting(Scripted(TWICE)) as collector:
         person, answered = Person(collector, tmp_path), []
         for collector.plan in phases(TWICE):

@@ -28,29 +28,31 @@ SECOND = learn([(FIRST, COUNTS)])
 RECORD = Record((2, 0))
 
 
-def test_a_campaign_is_answered_once_and_the_same_report_is_sent_again(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.json"
+
+
+def test_a_campaign_is_answered_once_and_the_same_report_is_sent_again(ledger: Path) -> None:
     report = respond(FIRST, RECORD, ledger=ledger)
     assert respond(FIRST, RECORD, ledger=ledger) == report
     assert respond(FIRST, Record((0, 1)), ledger=ledger) == report
     assert report.plan == FIRST.digest
 
 
-def test_another_phase_of_the_same_campaign_is_refused(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_another_phase_of_the_same_campaign_is_refused(ledger: Path) -> None:
     assert SECOND.campaign_id == FIRST.campaign_id
     respond(FIRST, RECORD, ledger=ledger)
     with pytest.raises(LedgerError, match="1 times"):
         respond(SECOND, RECORD, ledger=ledger)
-    other = tmp_path / "other.json"
+    other = ledger.with_name("other.json")
     report = respond(SECOND, RECORD, ledger=other)
     with pytest.raises(LedgerError):
         respond(FIRST, RECORD, ledger=other)
     assert respond(SECOND, RECORD, ledger=other) == report
 
 
-def test_other_campaigns_are_separate(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_other_campaigns_are_separate(ledger: Path) -> None:
     other = first_plan((3, 2), 2.0)
     one, two = respond(FIRST, RECORD, ledger=ledger), respond(other, RECORD, ledger=ledger)
     assert one.plan != two.plan
@@ -58,8 +60,7 @@ def test_other_campaigns_are_separate(tmp_path: Path) -> None:
     assert respond(other, RECORD, ledger=ledger) == two
 
 
-def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_a_budget_above_ones_own_limit_is_refused(ledger: Path) -> None:
     greedy = first_plan((3, 3), 5.0)
     with pytest.raises(LedgerError, match=r"5.*4"):
         respond(greedy, RECORD, ledger=ledger)
@@ -71,8 +72,7 @@ def test_a_budget_above_ones_own_limit_is_refused(tmp_path: Path) -> None:
     assert respond(greedy, RECORD, ledger=ledger, most_epsilon=5.0).plan == greedy.digest
 
 
-def test_a_cap_holds_over_all_campaigns_of_a_device(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_a_cap_holds_over_all_campaigns_of_a_device(ledger: Path) -> None:
     assert given_away(ledger) == (Decimal(0), 0)
     campaigns = [first_plan((3, 3), 0.1), first_plan((2, 2), 0.1), first_plan((4, 4), 0.1)]
     for plan in campaigns:
@@ -91,8 +91,7 @@ def test_a_cap_holds_over_all_campaigns_of_a_device(tmp_path: Path) -> None:
         respond(campaigns[0], Record((1, 1)), device_cap=9.0)
 
 
-def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_the_ledger_never_holds_answers(ledger: Path) -> None:
     report = respond(FIRST, RECORD, ledger=ledger, source=seeded(1))
     (entry,) = json.loads(ledger.read_text())["answered"].values()
     assert set(entry) == {"schema", "epsilon", "answers", "reports", "rounds"}
@@ -103,8 +102,7 @@ def test_the_ledger_never_holds_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"format": "privtally.ledger/1"}', '{"format": "x", "answered": {}}'])
-def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_a_damaged_ledger_is_refused_and_left_alone(ledger: Path, text: str) -> None:
     ledger.write_text(text)
     with pytest.raises(LedgerError, match="the ledger"):
         respond(FIRST, RECORD, ledger=ledger)
@@ -116,8 +114,7 @@ def _other_digit(text: str) -> str:
 
 
 @pytest.mark.parametrize("plan", [FIRST, SECOND], ids=["first", "second"])
-def test_one_changed_digit_never_draws_a_second_report(tmp_path: Path, plan: Plan) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_one_changed_digit_never_draws_a_second_report(ledger: Path, plan: Plan) -> None:
     respond(plan, RECORD, ledger=ledger)
     whole = json.loads(ledger.read_text())
     ((key, entry),) = whole["answered"].items()
@@ -135,8 +132,7 @@ def test_one_changed_digit_never_draws_a_second_report(tmp_path: Path, plan: Pla
             respond(plan, RECORD, ledger=ledger)
 
 
-def test_a_round_is_answered_once(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_a_round_is_answered_once(ledger: Path) -> None:
     first = first_plan((3, 3), 1.0, "corr-rr", answers=2)
     history = [(first, count(first, np.random.default_rng(0).integers(0, 3, (40, 2), dtype=np.uint8)))]
     second = learn(history)
@@ -148,16 +144,14 @@ def test_a_round_is_answered_once(tmp_path: Path) -> None:
     assert respond(first, RECORD, ledger=ledger) == report
 
 
-def test_the_cap_is_on_what_the_whole_campaign_may_ask_for(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_the_cap_is_on_what_the_whole_campaign_may_ask_for(ledger: Path) -> None:
     with pytest.raises(LedgerError, match="6"):
         respond(first_plan((3, 3), 3.0, answers=2), RECORD, ledger=ledger)
     assert not ledger.exists()
     assert respond(first_plan((3, 3), 2.0, answers=2), RECORD, ledger=ledger).codes
 
 
-def test_a_later_plan_cannot_change_what_the_first_answer_agreed_to(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_a_later_plan_cannot_change_what_the_first_answer_agreed_to(ledger: Path) -> None:
     respond(FIRST, RECORD, ledger=ledger)
     for change in ({"answers": 2}, {"epsilon": 0.5}):
         greedy = msgspec.structs.replace(SECOND, **change)
@@ -165,8 +159,7 @@ def test_a_later_plan_cannot_change_what_the_first_answer_agreed_to(tmp_path: Pa
             respond(greedy, RECORD, ledger=ledger)
 
 
-def test_the_same_survey_asked_again_is_another_campaign_with_a_warning(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.json"
+def test_the_same_survey_asked_again_is_another_campaign_with_a_warning(ledger: Path) -> None:
     again = design(FIRST.schema, 1.0, "corr-rr")
     first = respond(FIRST, RECORD, ledger=ledger)
     with pytest.warns(SameSurveyWarning):
@@ -217,9 +210,8 @@ respond(FIRST, RECORD, ledger=Path(sys.argv[1]))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_crash_between_spending_and_sending_never_gives_two_reports(tmp_path: Path, when: str) -> None:
+def test_a_crash_between_spending_and_sending_never_gives_two_reports(ledger: Path, when: str) -> None:
     """The process is killed before or after the ledger takes its name, and before it can send anything."""
-    ledger = tmp_path / "ledger.json"
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", CRASHING, str(ledger), when]
     done = subprocess.run(command, cwd=root, check=False, capture_output=True)

@@ -17,23 +17,18 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.image import imread
 
-from privtally.plots.estimate import DOTS_AN_INCH, MOST_INCHES, check_picture_path, draw, render
+from privtally.plots.estimate import DOTS_AN_INCH, MOST_INCHES, check_drawing, draw, render
 
 
-def estimate_of(
-    attributes: dict[str, tuple[list[float], list[float]]], *, biased: bool = False, size: int = 2
-) -> Estimate:
+def estimate_of(attributes: dict[str, tuple[list[float], list[float]]], *, biased: bool = False) -> Estimate:
     used = PhaseUsed(phase=1, epsilon=1.0, reports=100, plan="0" * 64, counts="1" * 64)
+    estimates = {}
+    for name, (frequencies, errors) in attributes.items():
+        labels = tuple(f"a{code}" for code in range(len(frequencies)))
+        numbers = np.array(frequencies), np.array(errors)
+        estimates[name] = AttributeEstimate.of(labels, *numbers, intervals=not biased)
     return Estimate(
-        attributes={
-            name: AttributeEstimate.of(
-                tuple(f"a{code}" for code in range(len(frequencies))),
-                np.array(frequencies),
-                np.array(errors),
-                intervals=not biased,
-            )
-            for name, (frequencies, errors) in attributes.items()
-        },
+        attributes=estimates,
         method="paper" if biased else "unbiased",
         biased=biased,
         notes=(),
@@ -44,8 +39,11 @@ def estimate_of(
 def bars(panel: Axes) -> list[tuple[float, float]]:
     """Where the error bars of a panel begin and end, in percent."""
     (container,) = (box for box in panel.containers if isinstance(box, ErrorbarContainer))
-    (lines,) = container.lines[2]
-    return [(float(line[0, 0]), float(line[1, 0])) for line in lines.get_segments()]
+    return ends(container)
+
+
+def ends(container: ErrorbarContainer) -> list[tuple[float, float]]:
+    return [(float(line[0, 0]), float(line[1, 0])) for line in container.lines[2][0].get_segments()]
 
 
 def test_a_picture_shows_the_intervals_of_the_estimate() -> None:
@@ -89,7 +87,7 @@ def test_a_picture_is_never_taller_than_can_be_looked_at(
 
 
 def test_suffixes_in_capitals_are_known() -> None:
-    check_picture_path(Path("x.PNG"))
+    check_drawing(Path("x.PNG"))
     figure = draw(estimate_of({"q": ([0.6, 0.4], [0.1, 0.2])}))
     assert imread(io.BytesIO(render(figure, Path("x.PNG"))), "png").size
     assert b"<svg" in render(figure, Path("x.SVG"))
@@ -103,8 +101,7 @@ def test_a_picture_shows_shares_among_those_who_answered() -> None:
     _, panel = figure.axes
     everybody, those = (box for box in panel.containers if isinstance(box, ErrorbarContainer))
     assert len(everybody.lines[2][0].get_segments()) == 3
-    found = [(float(line[0, 0]), float(line[1, 0])) for line in those.lines[2][0].get_segments()]
-    assert found == [pytest.approx((50, 70)), pytest.approx((30, 45))]
+    assert ends(those) == [pytest.approx((50, 70)), pytest.approx((30, 45))]
     (legend,) = figure.legends
     assert any("answered" in text.get_text() for text in legend.get_texts())
 

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from privtally.schema import Records, Schema
 
 
-# compare: all mechanisms and methods, simulated.
-
-
 METHODS_HELP = (
     "Methods, separated by commas: likelihood, unbiased, paper; +simplex after the last two makes their shares add up "
     "to 100 % with none below 0."
@@ -55,10 +52,7 @@ def compare(
     ] = None,
     groups: Annotated[
         str | None,
-        Option(
-            metavar="A,B;C,D",
-            help="Compare in these groups of questions as well; auto chooses them for each mechanism.",
-        ),
+        Option(metavar="A,B;C,D", help="Compare in these groups as well; auto chooses them for each mechanism."),
     ] = None,
     pivots: Annotated[
         int,
@@ -89,18 +83,14 @@ def compare(
     recommends with --hide-among, unless mechanisms are named. The answer is the best method of each way to ask, as 1.96
     times its error in percentage points; --all shows all methods.
     """
-    from privtally.cli.options import find_schema, named_groups
+    from privtally.cli.render import print_comparison
     from privtally.documents.plan import design
     from privtally.files import read_schema
     from privtally.lab import compare as lab
     from privtally.lab.advise import recommend
-    from privtally.lab.compare import chosen_groups, extended, fits, variants
-    from privtally.plots.estimate import check_picture_path
 
     if every and json:
         raise CampaignError("--all has no effect with --json, which shows everything; leave it out")
-    if plot is not None:
-        check_picture_path(plot)
     try:
         budgets = list(dict.fromkeys(map(float, epsilon.split(","))))
     except ValueError:
@@ -110,22 +100,22 @@ def compare(
     the_methods = _chosen("--methods", methods, lab.ALL_METHODS)
     wanted = _chosen("--mechanisms", mechanisms, MECHANISMS, plain_name)
     among = options.read_hide_among(hide_among)
-    the_schema = read_schema(schema or find_schema(data, notice=err.print))
+    the_schema = read_schema(schema or options.find_schema(data))
     named = None
     if groups not in (None, "auto"):
-        named = tuple(map(tuple, named_groups(groups or "", the_schema)))
+        named = tuple(map(tuple, options.named_groups(groups or "", the_schema)))
         design(the_schema, budgets[0], "smp", groups=named)  # takes any groups, and refuses names that are none
     study = lab.Study(read_answers(data, the_schema), phase1_share, runs, seed, people)
     the_mechanisms = possible([study], wanted, budgets[0], named=mechanisms is not None)
     chosen = []
     for budget in budgets:
-        for variant in (each for each in variants(the_mechanisms) if fits(each, the_schema)):
-            own = chosen_groups(the_schema, budget, variant.mechanism) if groups == "auto" else named
-            chosen += [(each, budget) for each in (variant, *extended(the_schema, budget, variant, own, pivots))]
+        ways = []
+        for variant in (variant for variant in lab.variants(the_mechanisms) if lab.fits(variant, the_schema)):
+            members = lab.chosen_groups(the_schema, budget, variant.mechanism) if groups == "auto" else named
+            ways += [variant, *lab.extended(the_schema, budget, variant, members, pivots)]
         if mechanisms is None:
-            advised = recommend(the_schema, budget, study.people, hide_among=among).design
-            chosen += [(advised, budget)]
-    chosen = list(dict.fromkeys(chosen))
+            ways.append(recommend(the_schema, budget, study.people, hide_among=among).design)
+        chosen += [(way, budget) for way in dict.fromkeys(ways)]
     with progress("Comparing", len(chosen)) as advance:
         cores = workers or os.cpu_count() or 1
         rows = lab.compare_studies([study], chosen, the_methods, workers=cores, advance=advance)
@@ -149,58 +139,19 @@ def possible(
     """
     from privtally.lab.compare import check_possible
 
-    found: list[MechanismName] = []
+    mechanisms: list[MechanismName] = []
     for mechanism in (mechanism for mechanism in MECHANISMS if mechanism in wanted):
         try:
             for study in studies:
                 check_possible(study, mechanism, epsilon)
-            found.append(mechanism)
+            mechanisms.append(mechanism)
         except PrivtallyError as refusal:
             if named:
                 raise
             err.print(f"Left out {mechanism}: {refusal}.")
-    if not found:
+    if not mechanisms:
         raise CampaignError("no mechanism can ask these people these questions; ask more people, or merge answers")
-    return found
-
-
-def _best_of_each(rows: "list[Score]") -> "list[Score]":
-    """The best row of each way to ask at each budget, in the order of the rows."""
-    best: dict[tuple[Any, ...], Score] = {}
-    for row in rows:
-        best.setdefault((row.epsilon, *row.asking.options.values()), row)
-    return list(best.values())
-
-
-def print_comparison(rows: "list[Score]", people: int, runs: int, *, every: bool) -> None:
-    """The best way to ask in one sentence, and all of them as a table."""
-    from rich.table import Column, Table
-
-    from privtally.cli import render
-    from privtally.cli.render import number
-    from privtally.lab.compare import SIMPLEX
-
-    for epsilon in dict.fromkeys(row.epsilon for row in rows):
-        own = [row for row in rows if row.epsilon == epsilon]
-        hidden = [row for row in own if row.asking.mechanism != "smp"][:1]
-        said = [f"{row.name} with method {row.method}, {render.points(row.points)}" for row in (own[0], *hidden)]
-        hides = f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], own[:1]) else ""
-        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
-    out.print(f"{people:,} people, {runs} simulated runs; ± is 1.96 times the error of a share, in percentage points.")
-    numbers = (Column(name, justify="right") for name in ("measured", "s.e."))
-    table = Table("ε", "way to ask", "method", *numbers)
-    shown = rows if every else _best_of_each(rows)
-    for place, row in enumerate(shown):
-        if place and shown[place - 1].epsilon != row.epsilon:
-            table.add_section()
-        spread = row.standard_error if row.mse else None
-        error = "" if spread is None else number(row.points * spread / row.mse / 2)
-        table.add_row(f"{row.epsilon:g}", row.name, row.method, f"± {row.points:.3g}", error)
-    out.print(table)
-    if len(shown) < len(rows):
-        out.print(f"The best method of each way to ask; --all shows all {len(rows)} rows.")
-    if any(row.method.endswith(SIMPLEX) for row in shown):
-        out.print(f"{SIMPLEX}: shares moved to the nearest ones that add up to 100 % with none below 0.")
+    return mechanisms
 
 
 def _chosen(
@@ -212,9 +163,6 @@ def _chosen(
         if word not in known:
             raise CampaignError(not_among(option, word, known))
     return chosen
-
-
-# advise: which way to ask.
 
 
 USELESS = 40.0
@@ -243,7 +191,9 @@ def advise(
     ] = None,
     plot: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Also draw ± against the budget to a .png or .svg file."),
+        Option(
+            metavar="FILE", help="Also draw ± against the budget to a .png or .svg file.", callback=options.check_plot
+        ),
     ] = None,
     every: Annotated[
         bool, Option("--all", help="Also simulate every other way to ask, with two phases too; takes a minute.")
@@ -263,7 +213,6 @@ def advise(
     from privtally.files import read_schema
     from privtally.lab import advise as lab
     from privtally.plots.comparison import draw_advice
-    from privtally.plots.estimate import check_picture_path
 
     question = lab.Question(people, epsilon, options.read_hide_among(hide_among), pairs)
     if within is not None and not 0 < within <= 100:
@@ -272,10 +221,8 @@ def advise(
         raise CampaignError("--pilot has no effect without --all, which simulates; leave it out, or add --all")
     if every and pairs:
         raise CampaignError("--all has no effect with --pairs: two-way tables are not simulated; leave it out")
-    if plot is not None:
-        check_picture_path(plot)
     the_schema = (None if schema.exists() else lab.shape(str(schema))) or read_schema(schema)
-    chosen, said = (lab.best(the_schema, own) for own in (question, replace(question, hide_among=1)))
+    chosen, said = (lab.best(the_schema, asked) for asked in (question, replace(question, hide_among=1)))
     sentences = list(_sentences(the_schema, question, chosen, said))
     result: dict[str, Any] = {
         "recommendation": " ".join(sentences),
@@ -297,13 +244,12 @@ def advise(
     if json:
         print_json(result)
         return
-    for sentence in sentences:
+    for sentence in (*sentences, render.surer(epsilon)):
         out.print(sentence)
-    out.print(render.surer(epsilon))
     if within is not None:
         out.print(_say_needed(question, result["wanted"]))
     if every:
-        print_comparison(rows, people, RUNS, every=False)
+        render.print_comparison(rows, people, RUNS, every=False)
     elif not pairs:
         more = "; --within 5 says how many people ± 5 points take" if within is None else ""
         out.print(f"--all simulates every other way to ask{more}.")
@@ -347,7 +293,7 @@ def _simulated(schema: "Schema", question: "Question", pilot: "Records | None") 
     from privtally.lab.population import stated_populations
 
     known = [pilot] if pilot else stated_populations(schema, DRAWN, np.random.default_rng(SEED)).values()
-    studies = [Study(own, PHASE1_SHARE, RUNS, SEED, question.people) for own in known]
+    studies = [Study(records, PHASE1_SHARE, RUNS, SEED, question.people) for records in known]
     hiding: list[HideAmong] = [1, question.hide_among, "all"]
     ways = [best(schema, replace(question, hide_among=among)).design for among in hiding]
     mechanisms = possible(studies, MECHANISMS, question.epsilon)
@@ -362,10 +308,10 @@ def _say_needed(question: "Question", wanted: dict[str, Any]) -> str:
     from privtally.lab.advise import MOST_PEOPLE
 
     people, epsilon = wanted["people"], wanted["epsilon"]
-    many = f"more than {MOST_PEOPLE:,}" if people is None else f"about {people:,}"
+    asked = f"more than {MOST_PEOPLE:,}" if people is None else f"about {people:,}"
     budget = f"more than ε = {LARGEST_EPSILON:g}" if epsilon is None else f"ε = {epsilon:g}"
     return (
-        f"± {wanted['percentage_points']:g} points take {many} {'person' if people == 1 else 'people'} "
+        f"± {wanted['percentage_points']:g} points take {asked} {'person' if people == 1 else 'people'} "
         f"at ε = {question.epsilon:g}, or {budget} with {question.people:,} people."
     )
 

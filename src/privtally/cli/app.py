@@ -26,9 +26,6 @@ from privtally.cli.console import Command, Group, UsageError, reflowed, sentence
 from privtally.errors import PrivtallyError
 from privtally.version import SOFTWARE
 
-# Examples of every command, in an order in which they run: for the help, the reference and the tests.
-
-
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "demo": ("privtally demo --people 5000",),
     "init": ("privtally init --question 'smokes: no, yes' --question 'age: 0..120 by 10' --optional smokes",),
@@ -64,7 +61,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "db check": ("privtally db check",),
     "db backup": ("privtally db backup -o copy.db",),
 }
-"""The commands that run where the repository's directory `examples` is."""
+"""The commands that run, in this order, where the repository's directory `examples` is."""
 
 PATTERNS: Mapping[str, tuple[str, ...]] = {
     "serve": ("privtally serve --store sqlite:///survey.db",),

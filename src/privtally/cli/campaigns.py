@@ -3,19 +3,21 @@
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from privtally.cli import options
-from privtally.cli.console import Command, Group, announce, err, out, print_json
+from privtally.cli.console import Command, Group, announce, err, out, print_json, say
 from privtally.cli.options import EpsilonOption, JsonFlag, MethodOption, RuleOption
-from privtally.cli.service import USUAL_STORE, PublicUrlOption, StoreOption, on_campaign, on_store
-from privtally.errors import CampaignError, DocumentError, StoreError
+from privtally.cli.service import SHOWN_ONCE, USUAL_STORE, PublicUrlOption, StoreOption, on_campaign, on_store
+from privtally.errors import DocumentError, StoreError
 from privtally.names import HIDE_AMONG
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from privtally.service.operations import CampaignView
     from privtally.store.campaigns import Checked, StoredCampaign
     from privtally.store.session import Store
@@ -38,9 +40,7 @@ def create(
     epsilon: EpsilonOption,
     mechanism: options.ChoiceOption = "auto",
     hide_among: options.HideOption = str(HIDE_AMONG),
-    answers: Annotated[
-        int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
-    ] = 1,
+    answers: options.AnswersOption = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
@@ -64,35 +64,24 @@ def create(
     from msgspec.structs import asdict
 
     from privtally.cli import render
-    from privtally.cli.options import read_asking
     from privtally.files import read_schema
     from privtally.service import operations
     from privtally.store.campaigns import Options
 
     the_schema = read_schema(schema)
     among = options.read_hide_among(hide_among)
-    asking = read_asking(
-        context,
-        the_schema,
-        epsilon,
-        mechanism,
-        groups=groups,
-        pivots=pivots,
-        decoys=decoys,
-        rule=rule,
-        phase1_share=phase1_share,
-    )
-    if asking is None and people is None:
-        raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
-
-    shown: dict[str, Any] = {"published": published, "tokens": tokens, "about": about}
-    how: dict[str, Any]
+    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
     if asking is None:
-        how = {"mechanism": "auto", "people": people, "hide_among": among, "options": Options(**shown)}
+        options.check_people_said(people)
+        how: dict[str, Any] = {"mechanism": "auto", "people": people, "hide_among": among}
+        learning: dict[str, Any] = {}
     else:
-        learning: dict[str, Any] = {**asdict(asking.learning), "people": people}
-        how = {**asking.options, "options": Options(**learning, **shown)}
-    new = operations.NewCampaign(title=title, schema=the_schema, epsilon=epsilon, answers=answers, **how)
+        how, learning = asking.options, {**asdict(asking.learning), "people": people}
+    settings = Options(**learning, published=published, tokens=tokens, about=about)
+    new = operations.NewCampaign(
+        title=title, schema=the_schema, epsilon=epsilon, answers=answers, options=settings, **how
+    )
 
     async def work(opened: "Store") -> "CampaignView":
         return await operations.view(opened, await operations.create(opened, new, render.recommended))
@@ -135,25 +124,25 @@ def show(
 @campaign_app.command(cls=Command)
 def advance(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Learn from the reports so far and open the second phase."""
-    _move_on(campaign, store, "advance", json=json)
+    from privtally.service.operations import advance
+
+    _change(campaign, store, lambda opened, stored: advance(opened, stored.id, stored.plans[-1].digest), json=json)
 
 
 @campaign_app.command(cls=Command)
 def refresh(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Ask again: open the campaign anew as its first plan asked."""
-    _move_on(campaign, store, "refresh", json=json)
+    from privtally.service.operations import refresh
+
+    _change(campaign, store, lambda opened, stored: refresh(opened, stored.id, stored.plans[-1].digest), json=json)
 
 
 @campaign_app.command(cls=Command)
 def close(campaign: CampaignArgument, store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     """Close a campaign: it takes no more reports."""
-    from privtally.cli import render
-    from privtally.service import operations
+    from privtally.service.operations import close
 
-    async def step(opened: "Store", campaign: "StoredCampaign") -> "CampaignView":
-        return await operations.view(opened, await operations.close(opened, campaign.id))
-
-    render.say_campaign(on_campaign(store, campaign, step), json=json)
+    _change(campaign, store, lambda opened, stored: close(opened, stored.id), json=json)
 
 
 @campaign_app.command(cls=Command)
@@ -171,10 +160,8 @@ def delete(
         return campaign.id
 
     deleted = on_campaign(store, campaign, step)
-    if json:
-        print_json({"deleted": deleted})
-    else:
-        out.print(f"Campaign {deleted[:12]}… and all its reports are deleted; backups still hold them.")
+    line = f"Campaign {deleted[:12]}… and all its reports are deleted; backups still hold them."
+    say({"deleted": deleted}, line, json=json)
 
 
 @campaign_app.command(cls=Command)
@@ -239,23 +226,19 @@ def export(
     announce(output, {"campaign": campaign_id}, f"{output}: campaign {campaign_id[:12]}…", json=json)
 
 
-def _move_on(campaign: str, store: str, how: Literal["advance", "refresh"], *, json: bool) -> None:
-    """Open what follows the campaign's last plan."""
+def _change(
+    campaign: str, store: str, change: "Callable[[Store, StoredCampaign], Awaitable[object]]", *, json: bool
+) -> None:
+    """Change a campaign, and print it as it is then."""
     from privtally.cli import render
     from privtally.service import operations
 
-    async def step(opened: "Store", campaign: "StoredCampaign") -> "CampaignView":
-        take = {"advance": operations.advance, "refresh": operations.refresh}[how]
-        await take(opened, campaign.id, campaign.plans[-1].digest)
-        return await operations.view(opened, await operations.find(opened, campaign.id))
+    async def step(opened: "Store", stored: "StoredCampaign") -> "CampaignView":
+        await change(opened, stored)
+        return await operations.view(opened, await operations.find(opened, stored.id))
 
     render.say_campaign(on_campaign(store, campaign, step), json=json)
 
-
-# db: the care of a store.
-
-
-_SHOWN_ONCE = "Administrator's token (shown once, keep it)"
 
 database_app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Check the store of a service, back it up and restore it."
@@ -268,10 +251,8 @@ def check(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     from privtally.store import campaigns
 
     checked = on_store(store, campaigns.check)
-    if json:
-        print_json(checked)
-    else:
-        out.print(f"{checked.reports:,} reports of {checked.campaigns:,} campaigns; {len(checked.faults)} faults")
+    line = f"{checked.reports:,} reports of {checked.campaigns:,} campaigns; {len(checked.faults)} faults"
+    say(checked, line, json=json)
     if checked.faults:
         raise StoreError(f"the store is damaged: {checked.faults[0]}; restore it from a backup")
 
@@ -330,13 +311,9 @@ def restore(
             shutil.copyfileobj(source, file)
         checked = _sound(draft, copy)
         token = on_store(f"sqlite:///{draft}", new_admin_token)
-    announce(
-        target,
-        {"reports": checked.reports, "admin_token": token},
-        f"{target}: {checked.reports:,} reports are back; the administrator's token of the copy stopped working\n"
-        f"{_SHOWN_ONCE}: {token}",
-        json=json,
-    )
+    line = f"{target}: {checked.reports:,} reports are back; the administrator's token of the copy stopped working"
+    facts = {"reports": checked.reports, "admin_token": token}
+    announce(target, facts, f"{line}\n{SHOWN_ONCE}: {token}", json=json)
 
 
 @database_app.command(cls=Command)
@@ -345,10 +322,7 @@ def new_token(store: StoreOption = USUAL_STORE, json: JsonFlag = False) -> None:
     from privtally.service.operations import new_admin_token
 
     token = on_store(store, new_admin_token)
-    if json:
-        print_json({"admin_token": token})
-    else:
-        out.print(f"{_SHOWN_ONCE}: {token}")
+    say({"admin_token": token}, f"{SHOWN_ONCE}: {token}", json=json)
 
 
 def _sound(draft: Path, copy: Path) -> "Checked":

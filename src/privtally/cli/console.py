@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from privtally.schema import Records, Schema
 
 
-# How commands parse and show themselves.
-
-
 def _without_types(parameters: Sequence[Any]) -> list[Any]:
     """Parameters that do not show a type in the help: flags, and arguments, whose names say what they are."""
     for parameter in parameters:
@@ -100,9 +97,6 @@ def complete_list(known: Sequence[str]) -> Any:
     return complete
 
 
-# What was typed wrongly, in one sentence: what, where, and what to type instead.
-
-
 UsageError: Any = typer.BadParameter.__mro__[1]
 """What typer raises for words that it cannot parse."""
 
@@ -175,12 +169,17 @@ def beside(output: Path | None) -> Console:
     return out if output is None or standard_descriptor(output) != 1 else err
 
 
+def say(facts: Any, line: str, console: Console = out, *, json: bool) -> None:
+    """Print the facts for programs, or a line for people."""
+    if json:
+        print_json(facts, console)
+    else:
+        console.print(line)
+
+
 def announce(output: Path, facts: dict[str, Any], line: str, *, json: bool) -> None:
     """Say what was written to an output: the facts for programs, or a line for people."""
-    if json:
-        print_json({"output": str(output), **facts}, beside(output))
-    else:
-        beside(output).print(line)
+    say({"output": str(output), **facts}, line, beside(output), json=json)
 
 
 def print_json(value: Any, console: Console = out) -> None:
@@ -215,8 +214,7 @@ def read_answers(path: Path, schema: "Schema") -> "Records":
 
 def write_picture(figure: "Figure", path: Path) -> None:
     """Write a figure and say so."""
-    from privtally.files import write_bytes
-    from privtally.plots.estimate import render
+    from privtally.plots.estimate import written
 
-    write_bytes(path, render(figure, path))
+    written(figure, path)
     err.print(f"Written: {path}")

@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -17,9 +17,6 @@ from privtally.errors import DocumentError, PrivtallyError, SchemaError
 
 if TYPE_CHECKING:
     from privtally.schema import Attribute, Schema
-
-
-# Questions as people type them, and as a schema file holds them.
 
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
@@ -64,13 +61,6 @@ def attribute(name: str, answers: str, *, optional: bool = False) -> "Attribute"
     return Attribute(name, tuple(_between_commas(name, answers)), optional=optional)
 
 
-def like(other: "Attribute", name: str) -> "Attribute":
-    """A question with the answers of another one."""
-    from privtally.schema import Attribute
-
-    return Attribute(name, () if other.bins else other.choices, bins=other.bins, decimals=other.decimals)
-
-
 def _between_commas(name: str, answers: str) -> Iterator[str]:
     """What stands between commas; quotation marks hold an answer together that has a comma in it."""
     try:
@@ -87,13 +77,9 @@ def as_toml(schema: "Schema") -> str:
 
 
 def _lines(attribute: "Attribute") -> str:
-    lines = [f"name = {_toml(attribute.name)}"]
-    if attribute.bins is None:
-        lines.append(f"labels = {_toml(attribute.choices)}")
-    else:
-        lines.append(f"bins = {_toml(attribute.bins)}")
-    lines += [f"{key} = true" for key in ("decimals", "optional") if getattr(attribute, key)]
-    return "".join(f"{line}\n" for line in lines)
+    choices = f"bins = {_toml(attribute.bins)}" if attribute.bins else f"labels = {_toml(attribute.choices)}"
+    flags = [f"{key} = true" for key in ("decimals", "optional") if getattr(attribute, key)]
+    return "".join(f"{line}\n" for line in (f"name = {_toml(attribute.name)}", choices, *flags))
 
 
 def _toml(value: Any) -> str:
@@ -168,8 +154,14 @@ def init(
     given = dict(read_question(text, columns) for text in question or ())
     if len(given) < len(question or ()):
         raise SchemaError("--question names the same question twice; every question must have another name")
-    skippable = set(map(normal, optional or ()))
-    _check_names(given, skippable, columns, from_csv, set(map(normal, drop or ())))
+    skippable, dropped = set(map(normal, optional or ())), set(map(normal, drop or ()))
+    for name in skippable - set(given):
+        raise SchemaError(f"--optional '{name}' names no --question; say --question '{name}: …' too")
+    for name in given:
+        if name in dropped:
+            raise SchemaError(f"'{name}' is named by --question and by --drop; leave one of them out")
+        if columns is not None and name not in columns:
+            raise SchemaError(f"{from_csv} has no column '{name}' for --question; its header must name it")
     attributes = {name: attribute(name, answers, optional=name in skippable) for name, answers in given.items()}
     if columns is None:
         schema = Schema(tuple(attributes.values()) or tuple(_asked_for()))
@@ -177,8 +169,8 @@ def init(
         _check_answers([name for name in columns if name not in given], from_csv)
         schema = Schema(tuple(_completed(columns, attributes)))
     write_bytes(path, as_toml(schema).encode())
-    many = len(schema.attributes)
-    out.print(f"{path}: {'1 question' if many == 1 else f'{many:,} questions'}")
+    count = len(schema.attributes)
+    out.print(f"{path}: {'1 question' if count == 1 else f'{count:,} questions'}")
     for line in in_words(schema.attributes):
         out.print(line)
     _say_next(path, from_csv)
@@ -198,24 +190,6 @@ def _columns(path: Path, drop: Sequence[str]) -> list[str]:
     for name in left_out - set(names):
         raise SchemaError(f"{path} has no column '{name}' to --drop; its header must name it")
     return [name for name in names if name.strip() and name not in left_out]
-
-
-def _check_names(
-    given: Mapping[str, str],
-    optional: Iterable[str],
-    columns: Sequence[str] | None,
-    path: Path | None,
-    dropped: Collection[str],
-) -> None:
-    """Refuse options for questions that are not there."""
-    for name in optional:
-        if name not in given:
-            raise SchemaError(f"--optional '{name}' names no --question; say --question '{name}: …' too")
-    for name in given:
-        if name in dropped:
-            raise SchemaError(f"'{name}' is named by --question and by --drop; leave one of them out")
-        if columns is not None and name not in columns:
-            raise SchemaError(f"{path} has no column '{name}' for --question; its header must name it")
 
 
 def _check_answers(missing: Sequence[str], path: Path | None) -> None:
@@ -267,7 +241,10 @@ def _answers_to(name: str, before: "Attribute | None") -> "Attribute | None":
 
     while answers := _ask(f"  Answers to '{name}': "):
         try:
-            question = like(before, name) if answers == "=" and before else attribute(name, answers)
+            if answers == "=" and before:
+                question = replace(before, name=name, labels=before.choices, optional=False)
+            else:
+                question = attribute(name, answers)
         except PrivtallyError as refusal:
             err.print(f"  {refusal}.")
             continue

@@ -78,6 +78,9 @@ FoundSchemaOption = Annotated[
         help="The questions; if not given, DATA.toml, DATA.json, schema.toml or schema.json beside the data.",
     ),
 ]
+AnswersOption = Annotated[
+    int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
+]
 CodesFlag = Annotated[
     bool, Option("--codes", help="The data has codes 0, 1, 2 … instead of answers, in the order of the schema.")
 ]
@@ -183,7 +186,20 @@ ShareOrAutoOption = Annotated[
         show_default="0.1; auto chooses",
     ),
 ]
-PlotOption = Annotated[Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.")]
+
+
+def check_plot(context: typer.Context, plot: Path | None) -> Path | None:
+    """Refuse a picture that cannot be drawn, before any work is done."""
+    if plot is not None and not context.resilient_parsing:
+        from privtally.plots.estimate import check_drawing
+
+        check_drawing(plot)
+    return plot
+
+
+PlotOption = Annotated[
+    Path | None, Option(metavar="FILE", help="Also draw it to a .png or .svg file.", callback=check_plot)
+]
 
 
 def within(least: int, most: int) -> Callable[[typer.CallbackParam, int | None], int | None]:
@@ -214,6 +230,13 @@ WorkersOption = Annotated[
 ]
 
 
+def check_people_said(people: int | None) -> int:
+    """How many people will be asked, which whoever leaves the mechanism to privtally must say."""
+    if people is None:
+        raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
+    return people
+
+
 def read_hide_among(text: str) -> HideAmong:
     """Among how many questions the one that is used shall be hidden."""
     from privtally.lab.advise import check_hide_among
@@ -232,11 +255,8 @@ def refuse_without_effect(context: typer.Context, options: Iterable[str], reason
 def given(context: typer.Context, options: Iterable[str]) -> dict[str, Any]:
     """Those of the options that were given on the command line, with their values."""
     sources = {option: context.get_parameter_source(option) for option in options}
-    return {
-        option: context.params[option]
-        for option, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
-    }
+    typed = (option for option, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+    return {option: context.params[option] for option in typed}
 
 
 def check_learning(context: typer.Context, mechanism: MechanismName) -> None:
@@ -244,9 +264,6 @@ def check_learning(context: typer.Context, mechanism: MechanismName) -> None:
     named = given(context, ["phase1_share", *get_args(LearningOption)])
     if useless := without_effect(mechanism, named):
         refuse_without_effect(context, [useless[0]], useless[1])
-
-
-# How to ask, as the options of a command say it; --groups are named, or chosen and said with what they are worth.
 
 
 PEOPLE = 10_000
@@ -303,21 +320,22 @@ def named_groups(text: str, schema: "Schema") -> list[list[str]]:
     """The groups that an option names, by semicolons and commas."""
     from privtally.exact.canonical import normal
 
-    return [_names(group.split(","), schema.names) for group in normal(text).split(";")]
+    return [names_between_commas(group, schema.names) for group in normal(text).split(";")]
 
 
-def _names(words: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The names that words between commas stand for, the longest first: a comma may stand in a name too."""
-    if not words:
-        return []
-    joined = {length: ",".join(words[:length]).strip() for length in range(len(words), 0, -1)}
-    taken = next((length for length, name in joined.items() if name in known), 1)
-    return [joined[taken], *_names(words[taken:], known)]
+def names_between_commas(text: str, known: Sequence[str]) -> list[str]:
+    """The names in a text, the longest first: a comma may stand in a name too, and spaces around it."""
+    words, names = text.split(","), list[str]()
+    while words:
+        joined = [",".join(words[:length]) for length in range(len(words), 0, -1)]
+        name = next((name for exact in joined for name in (exact, exact.strip()) if name in known), words[0].strip())
+        names.append(name)
+        words = words[name.count(",") + 1 :]
+    return names
 
 
 def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
-    budget = f"ε = {epsilon / len(groups):.3g}"
-    count = "one group" if len(groups) == 1 else f"{len(groups)} groups with {budget} each"
+    count = "one group" if len(groups) == 1 else f"{len(groups)} groups with ε = {epsilon / len(groups):.3g} each"
     members = "; ".join(", ".join(group) for group in groups)
     return (
         f"Chose {count}: {members}. With {PEOPLE:,} people the unbiased estimate would have "
@@ -334,10 +352,7 @@ def _points(variance: float | None) -> str:
     return f"± {100 * NORMAL_95 * sqrt(variance / PEOPLE):.2g} percentage points"
 
 
-# The schema of a file of answers, where none is named: beside it.
-
-
-def find_schema(data: Path, notice: Callable[[str], None]) -> Path:
+def find_schema(data: Path) -> Path:
     """The schema named as the data is, or schema.toml; says which it is."""
     from privtally.files import STANDARD, missing, refuse_spreadsheet
 
@@ -347,7 +362,7 @@ def find_schema(data: Path, notice: Callable[[str], None]) -> Path:
     candidates = [*_candidates(data)]
     for path in candidates:
         if path.is_file():
-            notice(f"The questions are those of {path}.")
+            err.print(f"The questions are those of {path}.")
             return path
     is_csv = data.is_file() and data.suffix.lower() == ".csv"
     how = f"privtally init --from-csv {quote(str(data))}" if is_csv else "privtally init"

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from privtally.cli.service import on_store
+from privtally.cli.service import on_campaign, on_store
 from privtally.collector.estimate import estimate
-from privtally.documents.campaign import History, Learning, Phase, drive
+from privtally.documents.campaign import History, Learning, drive
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan, load_plan
@@ -38,7 +39,6 @@ from privtally.service.openapi import MANY, ONE
 from privtally.service.operations import NewCampaign
 from privtally.service.problems import Problem
 from privtally.store.campaigns import Options
-from privtally.store.session import Store
 
 TITLE = "Sample survey"
 _SECONDS = 60
@@ -50,13 +50,8 @@ class Site:
 
     connection: HTTPConnection
 
-    def get(self, path: str) -> bytes:
-        return self._ask("GET", path, b"", ONE)
-
-    def post(self, path: str, body: bytes, kind: str = ONE) -> bytes:
-        return self._ask("POST", path, body, kind)
-
-    def _ask(self, verb: str, path: str, body: bytes, kind: str) -> bytes:
+    def ask(self, verb: str, path: str, body: bytes = b"", kind: str = ONE) -> bytes:
+        """The body of the service's reply; a refusal is raised."""
         try:
             self.connection.request(verb, path, body, {"Content-Type": kind})
             reply = self.connection.getresponse()
@@ -72,16 +67,11 @@ class Site:
 @contextmanager
 def service(store: str) -> Iterator[Site]:
     """A service on a store; it has stopped when the block ends, however it ends."""
-    words = ["serve", "--host", "127.0.0.1", "--port", "0", "--json"]
+    command = [sys.executable, "-m", "privtally", "serve", "--host", "127.0.0.1", "--port", "0", "--json"]
     environment = {**os.environ, "PRIVTALLY_STORE": store}  # everybody on the machine sees the words of a process
     with tempfile.TemporaryFile() as log:
-        running = subprocess.Popen(  # noqa: S603  # this very program
-            [sys.executable, "-m", "privtally", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=environment,
-        )
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": log}
+        running = subprocess.Popen(command, env=environment, **streams)  # noqa: S603  # this very program
         assert running.stdout is not None
         try:
             said = b""
@@ -129,18 +119,12 @@ def run_campaign(
     )
     campaign = on_store(store, partial(operations.create, new=new), create=True)
 
-    def history() -> list[Phase]:
-        async def read(opened: Store) -> list[Phase]:
-            return await operations.history(opened, await operations.find(opened, campaign.id))
-
-        return on_store(store, read)
-
     with service(store) as site:
 
         def collect(plan: Plan) -> Counts:
             done = sum(map(len, phases[: plan.phase - 1]))
             _answer(site, campaign.id, phases[plan.phase - 1], source, lambda sent: advance(done + sent))
-            return history()[-1][1]
+            return on_campaign(store, campaign.id, operations.history)[-1][1]
 
         def follow(_: History) -> Plan:
             return on_store(store, partial(operations.advance, campaign_id=campaign.id, digest=campaign.id))
@@ -150,11 +134,12 @@ def run_campaign(
 
 def _answer(site: Site, campaign: str, people: Records, source: Source, advance: Advance) -> None:
     """These people answer the open plan, in batches."""
-    plan = load_plan(site.get(f"/v1/campaigns/{campaign}/plan"))
+    plan = load_plan(site.ask("GET", f"/v1/campaigns/{campaign}/plan"))
     for start in range(0, len(people), MOST_REPORTS):
         batch = Records(people.schema, people.codes[start : start + MOST_REPORTS])
         reports = b"".join(respond_many(plan, batch, source).lines())
-        receipt = msgspec.json.decode(site.post(f"/v1/campaigns/{campaign}/reports", reports, MANY), type=Receipt)
+        reply = site.ask("POST", f"/v1/campaigns/{campaign}/reports", reports, MANY)
+        receipt = msgspec.json.decode(reply, type=Receipt)
         if receipt.refused:
             raise SendingError(f"the service refused a report ({receipt.refused[0].reason.replace('_', ' ')})")
         advance(start + len(batch))

@@ -1,9 +1,11 @@
 """design, learn, refresh, privatise, tally, merge, estimate, show: the steps from a table of answers to its totals."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -22,7 +24,7 @@ from privtally.cli.options import (
     check_people,
     refuse_without_effect,
 )
-from privtally.errors import CampaignError, DocumentError, EngineError, PlanError
+from privtally.errors import DocumentError, PlanError
 from privtally.names import HIDE_AMONG, EngineName
 
 if TYPE_CHECKING:
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from privtally.collector.summaries import TopEstimate
     from privtally.documents.estimate import Estimate
     from privtally.documents.plan import Plan
-
-
-# design, learn, refresh, show: the documents of a campaign.
 
 
 def design(
@@ -46,9 +45,7 @@ def design(
         Option(metavar="N", help="How many people will be asked in all, for --mechanism auto.", callback=check_people),
     ] = None,
     hide_among: options.HideOption = str(HIDE_AMONG),
-    answers: Annotated[
-        int, Option(metavar="N", help="How often one person may be asked in this campaign; budgets add up.")
-    ] = 1,
+    answers: options.AnswersOption = 1,
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
@@ -62,7 +59,6 @@ def design(
     copies between questions with the same answers, an alignment in the schema, or answers with an order. It has groups
     from the second phase on, like rs-rfd and cond-rr.
     """
-    from privtally.cli.options import read_asking
     from privtally.cli.render import recommended
     from privtally.files import check_new, check_output, read_schema
     from privtally.mechanisms.named import coarsened
@@ -71,12 +67,11 @@ def design(
     check_new(output, force=force)
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism != "auto":
-        options.refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
-    asking = read_asking(context, the_schema, epsilon, mechanism, groups=groups, pivots=pivots, decoys=decoys)
+        refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, groups=groups, pivots=pivots, decoys=decoys)
     if asking is None:
-        if people is None:
-            raise CampaignError("say with --people how many people will be asked, or name a --mechanism")
-        asking = recommended(the_schema, epsilon, people, hide_among=options.read_hide_among(hide_among)).design
+        among = options.read_hide_among(hide_among)
+        asking = recommended(the_schema, epsilon, options.check_people_said(people), hide_among=among).design
     elif asking.learning.pivots > 1:
         raise PlanError("--pivots of later phases are what learn takes; leave them out of the first plan")
     _write_plan(asking.first_plan(the_schema, epsilon, answers=answers), output, json=json)
@@ -92,11 +87,7 @@ def learn(
         Option(metavar="N", help="How many people the second phase will ask; nine times the first's if not given."),
     ] = None,
     groups: Annotated[
-        str | None,
-        Option(
-            metavar="A,B;C,D",
-            help="Other groups of questions than the last plan's; auto chooses them.",
-        ),
+        str | None, Option(metavar="A,B;C,D", help="Other groups of questions than the last plan's; auto chooses them.")
     ] = None,
     pivots: options.PivotsOption = 1,
     force: options.ForceFlag = False,
@@ -108,7 +99,6 @@ def learn(
     reports so far cannot support more, and says so. How often a report gives away which question it answers is what
     audit says.
     """
-    from privtally.cli.options import read_groups
     from privtally.collector.learn import check_learns, learn
     from privtally.files import check_new, check_output, read_history
 
@@ -118,7 +108,7 @@ def learn(
     first = history[0][0]
     check_learns(first.name)
     options.check_learning(context, first.name)
-    named = None if groups is None else read_groups(groups, first.schema, first.epsilon, first.name, pivots)
+    named = None if groups is None else options.read_groups(groups, first.schema, first.epsilon, first.name, pivots)
     the_rule = rule if options.given(context, ["rule"]) else None
     with err.status("Learning"):
         plan = learn(history, people=people, groups=named, pivots=pivots, rule=the_rule)
@@ -161,67 +151,43 @@ def _write_plan(plan: "Plan", output: Path, *, json: bool) -> None:
     from privtally.files import write_bytes
 
     write_bytes(output, plan.dump())
-    announce(
-        output,
-        render.summary(plan),
-        "\n".join([f"{output}: {render.headline(plan)}", *render.learned(plan)]),
-        json=json,
-    )
+    lines = [f"{output}: {render.headline(plan)}", *render.learned(plan)]
+    announce(output, render.summary(plan), "\n".join(lines), json=json)
     for sentence in render.unmatched(plan):
         err.print(sentence, markup=False)
-
-
-# Options for what computes over tables, and privatising on a cluster.
 
 
 EngineOption = Annotated[
     EngineName,
     Option(
-        "--engine",
         metavar="NAME",
-        help="What counts: duckdb or spark (the extra of this name); the same counts.",
-    ),
-]
-PrivatiseEngineOption = Annotated[
-    Literal["duckdb", "spark"],
-    Option(
-        "--engine", metavar="NAME", help="Where it happens: duckdb (here) or spark (its workers, into a directory)."
+        help="What computes: duckdb (here) or spark (the extra of this name; privatise writes a directory).",
     ),
 ]
 MasterOption = Annotated[
     str | None,
-    Option("--master", metavar="URL", help="With --engine spark: the cluster's master, as spark://HOST:7077."),
+    Option(metavar="URL", help="With --engine spark: the cluster's master, as spark://HOST:7077."),
 ]
 
 
 def privatise_on_spark(
-    data: Sequence[Path], plan: Path, output: Path, master: str | None, *, codes: bool, keep_order: bool, json: bool
+    data: Sequence[Path], plan: "Plan", output: Path, master: str | None, *, codes: bool, json: bool
 ) -> None:
-    """`privatise --engine spark`."""
-    from privtally.files import read_plan
+    """Let Spark's workers privatise files of answers, into a new directory."""
     from privtally.tables.database import say_ignored
-    from privtally.tables.engines import EngineChoice
-
-    if keep_order:
-        raise EngineError("--keep-order has no effect with --engine spark, whose files have no order; leave it out")
-    EngineChoice("spark", master)
     from privtally.tables.spark import privatise_files
 
-    the_plan = read_plan(plan)
     with err.status("Privatising"):
-        done = privatise_files(the_plan, data, output, master=master, coded=codes)
+        done = privatise_files(plan, data, output, master=master, coded=codes)
     if done.ignored:
         err.print(say_ignored(done.ignored))
-    facts = {"plan": the_plan.digest, "reports": done.reports, "files": done.files, "ignored_columns": done.ignored}
-    files = "1 file" if done.files == 1 else f"{done.files:,} files"
-    line = f"{output}: {done.reports:,} private reports to plan {the_plan.digest[:12]}… in {files}"
+    facts = {"plan": plan.digest, "reports": done.reports, "files": done.files, "ignored_columns": done.ignored}
+    line = f"{output}: {done.reports:,} private reports to plan {plan.digest[:12]}… in {_files(done.files)}"
     announce(output, facts, line, json=json)
 
 
-# privatise, tally: answers -> reports -> counts.
-
-
 def privatise(
+    context: typer.Context,
     data: options.ManyDataArgument,
     plan: PlanOption,
     output: Annotated[
@@ -237,7 +203,7 @@ def privatise(
         int,
         Option(metavar="N", help="How many threads draw reports; 0 for one a core.", callback=options.within(0, 1_024)),
     ] = 0,
-    engine: PrivatiseEngineOption = "duckdb",
+    engine: EngineOption = "duckdb",
     master: MasterOption = None,
     force: options.ForceFlag = False,
     json: JsonFlag = False,
@@ -248,24 +214,18 @@ def privatise(
     the schema does not name are ignored. Rows that do not fit the schema refuse everything; the first ten are named by
     line and question, and no answer is ever quoted.
     """
-    if engine == "spark":
-        if workers:
-            raise EngineError("--workers has no effect with --engine spark, which has its own; leave it out")
-        if force:
-            raise EngineError("--force has no effect with --engine spark, which writes a new directory; leave it out")
-        privatise_on_spark(data, plan, output, master, codes=codes, keep_order=keep_order, json=json)
-        return
-    from os import cpu_count
-
-    from privtally.tables.engines import EngineChoice
-
-    EngineChoice(engine, master)
     from privtally.files import check_new, check_output, read_plan
     from privtally.participant.respond import respond_in_bulk
     from privtally.tables.answers import open_answers
     from privtally.tables.database import check_format, every_file
+    from privtally.tables.engines import EngineChoice
     from privtally.tables.report_output import Gathered, write_reports
 
+    EngineChoice(engine, master)
+    if engine == "spark":
+        refuse_without_effect(context, ["keep_order", "workers", "force"], "with --engine spark")
+        privatise_on_spark(data, read_plan(plan), output, master, codes=codes, json=json)
+        return
     check_output(output, [*every_file(data), plan])
     check_new(output, force=force)
     check_format(output)
@@ -276,7 +236,7 @@ def privatise(
     ):
         with progress("Privatising", answers.rows) as advance:
             batches = (records.codes for records in answers.batches(advance))
-            for reports in respond_in_bulk(the_plan, batches, workers or cpu_count() or 1):
+            for reports in respond_in_bulk(the_plan, batches, workers or os.cpu_count() or 1):
                 all_of.add(reports)
         with err.status("Writing"):
             write_reports(output, the_plan, all_of)
@@ -311,16 +271,19 @@ def tally(
     Reports that do not count are set aside, and how many is said by reason. Wrong_plan: the report answers another
     plan. Invalid_report: this plan cannot give it. Id_conflict: its id came with different codes.
     """
-    from privtally.files import check_output, read_plan, write_bytes
-    from privtally.tables.database import every_file
+    from privtally.files import STANDARD, check_output, is_stream, read_plan, write_bytes, write_whole
+    from privtally.tables.database import every_file, is_plain
     from privtally.tables.engines import EngineChoice, list_set_aside, tally_files
 
     chosen = EngineChoice(engine, master)
     files = every_file(reports)
     for path in (output, set_aside):
         check_output(path, [*files, plan])
-    if set_aside is not None:
-        _check_listing(set_aside, output, files)
+    if set_aside is not None and set_aside.resolve() == output.resolve() and not is_stream(set_aside):
+        raise DocumentError(f"{set_aside} cannot hold both the counts and what was set aside; name two files")
+    for file in files if set_aside is not None else ():
+        if file == STANDARD or (file.exists() and not is_plain(file)):
+            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
     the_plan = read_plan(plan)
     with progress("Tallying", 0) as advance:
         counts = tally_files(the_plan, files, trust_ids=trust_ids, engine=chosen, advance=advance)
@@ -328,33 +291,14 @@ def tally(
     facts: dict[str, Any] = {"plan": the_plan.digest, "reports": counts.reports, "repeated": counts.repeated}
     facts |= {"set_aside": dict(counts.set_aside), "ids_compared": not trust_ids, "kept": counts.detail}
     left_out = "ids not compared" if trust_ids else f"{counts.repeated:,} repeated ids left out"
-    announce(
-        output, facts, f"{output}: {counts.reports:,} reports counted, {left_out}; kept {counts.detail}", json=json
-    )
-    for reason, many in counts.set_aside.items():
-        err.print(f"{many:,} {'report' if many == 1 else 'reports'} set aside: {_REASONS[reason]}.")
+    line = f"{output}: {counts.reports:,} reports counted, {left_out}; kept {counts.detail}"
+    announce(output, facts, line, json=json)
+    for reason, reports_aside in counts.set_aside.items():
+        err.print(f"{reports_aside:,} {'report' if reports_aside == 1 else 'reports'} set aside: {_REASONS[reason]}.")
     if set_aside is not None:
-        _list_set_aside(set_aside, list_set_aside(the_plan, files, trust_ids=trust_ids, engine=chosen))
-
-
-def _check_listing(path: Path, output: Path, files: list[Path]) -> None:
-    """Refuse a list of what was set aside where the reports cannot be read once more."""
-    from privtally.files import STANDARD, is_stream
-    from privtally.tables.database import is_plain
-
-    if path.resolve() == output.resolve() and not is_stream(path):
-        raise DocumentError(f"{path} cannot hold both the counts and what was set aside; name two files")
-    for file in files:
-        if file == STANDARD or (file.exists() and not is_plain(file)):
-            raise DocumentError(f"--set-aside reads the reports twice, and {file} is no file; save it as one first")
-
-
-def _list_set_aside(path: Path, lines: Iterator[bytes]) -> None:
-    from privtally.files import write_whole
-
-    with write_whole(path) as file:
-        file.writelines(lines)
-    err.print(f"Written: {path}")
+        with write_whole(set_aside) as listing:
+            listing.writelines(list_set_aside(the_plan, files, trust_ids=trust_ids, engine=chosen))
+        err.print(f"Written: {set_aside}")
 
 
 _REASONS = {
@@ -362,9 +306,6 @@ _REASONS = {
     "invalid_report": "they are no reports that this plan can give",
     "id_conflict": "their id came with different codes, which no honest participant sends",
 }
-
-
-# estimate: counts -> frequencies.
 
 
 def estimate(
@@ -401,6 +342,7 @@ def estimate(
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs
     from privtally.collector.summaries import top as most_frequent
+    from privtally.exact.canonical import normal
     from privtally.files import check_output, is_stream, read_history, read_job, write_whole
     from privtally.plots import estimate as picture
     from privtally.plots import pair as heat_map
@@ -417,31 +359,28 @@ def estimate(
         raise DocumentError(f"{output}: an estimate must end in .csv or .json")
     for path in (output, plot):
         check_output(path, phase)
-    if plot is not None:
-        picture.check_picture_path(plot)
     history = read_history(phase)
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate
         if pairs:
             refuse_without_effect(context, ["pair", "plot", "top", "by_round"], "with --pairs")
-            result, figure = estimate_pairs(history, method), None
+            result = estimate_pairs(history, method)
         elif pair is not None:
             refuse_without_effect(context, ["top", "by_round"], "with --pair")
-            result = estimate_pair(history, *_two_names(pair, history[0][0].schema.names), method)
-            figure = None if plot is None else heat_map.draw(result)
+            names = options.names_between_commas(normal(pair), history[0][0].schema.names)
+            if len(names) != 2:
+                raise DocumentError("--pair needs two questions with a comma between them: --pair smokes,drinks")
+            result = estimate_pair(history, names[0], names[1], method)
+            draw = partial(heat_map.draw, result)
+        elif top is not None:
+            refuse_without_effect(context, ["by_round"], "with --top")
+            result = most_frequent(estimate(history, method), estimate(history, "unbiased"), top)
+            draw = partial(picture.draw, result)
         else:
-            if top is not None:
-                refuse_without_effect(context, ["by_round"], "with --top")
-            found = estimate(history, method, by_round=by_round)
-            result = found
-            if top is not None:
-                plain = found if method == "unbiased" else estimate(history, "unbiased")
-                result = most_frequent(found, plain, top)
-            figure = None
-            if plot is not None:
-                figure = draw_rounds(found) if by_round else picture.draw(result)
-        if plot is not None and figure is not None:
-            stack.enter_context(write_whole(plot)).write(picture.render(figure, plot))
+            result = estimate(history, method, by_round=by_round)
+            draw = partial(draw_rounds if by_round else picture.draw, result)
+        if plot is not None:
+            stack.enter_context(write_whole(plot)).write(picture.render(draw(), plot))
         if output is not None:
             table = result.to_csv() if suffix == ".csv" else json_bytes(result)
             stack.enter_context(write_whole(output)).write(table)
@@ -452,18 +391,6 @@ def estimate(
         print_json(result, console)
     else:
         render.describe(result, console)
-
-
-def _two_names(pair: str, names: Sequence[str]) -> tuple[str, str]:
-    """Two attributes' names around a comma, which may stand in a name too."""
-    from privtally.exact.canonical import normal
-
-    pair = normal(pair)
-    exact = [(pair[:place], pair[place + 1 :]) for place, char in enumerate(pair) if char == ","]
-    if not exact:
-        raise DocumentError("--pair needs two questions with a comma between them: --pair smokes,drinks")
-    trimmed = [(one.strip(), two.strip()) for one, two in exact]
-    return next((cut for cut in exact + trimmed if set(cut) <= set(names)), trimmed[0])
 
 
 def merge(
@@ -486,5 +413,9 @@ def merge(
             total += more
     write_bytes(output, total.dump())
     facts = {"plan": total.plan, "files": len(counts), "reports": total.reports, "kept": total.detail}
-    files = "1 file" if len(counts) == 1 else f"{len(counts):,} files"
-    announce(output, facts, f"{output}: {total.reports:,} reports in {files}; kept {total.detail}", json=json)
+    line = f"{output}: {total.reports:,} reports in {_files(len(counts))}; kept {total.detail}"
+    announce(output, facts, line, json=json)
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"

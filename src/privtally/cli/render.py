@@ -1,7 +1,6 @@
 """Documents in words that a person can read, and their summaries for programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from math import ceil, exp
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from privtally.cli.console import err, out, print_json
-from privtally.cli.service import link_to
 from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.collector.summaries import TopEstimate, TopLabels
 from privtally.documents.counts import Counts
-from privtally.documents.estimate import NORMAL_95, AttributeEstimate, Estimate, Frequencies, Located, RoundEstimate
+from privtally.documents.estimate import NORMAL_95, Estimate, Frequencies, Located, RoundEstimate
 from privtally.documents.plan import Plan
 from privtally.exact.rational import log_floor, rounded_up
 from privtally.mechanisms.fills import CopyFill, undeclared
@@ -27,12 +25,10 @@ from privtally.mechanisms.named import NAMED
 
 if TYPE_CHECKING:
     from privtally.lab.advise import Advice
+    from privtally.lab.compare import Score
     from privtally.names import HideAmong
     from privtally.schema import Schema
     from privtally.service.operations import CampaignView
-
-
-# Numbers as people read them.
 
 
 def points(value: float) -> str:
@@ -43,11 +39,6 @@ def points(value: float) -> str:
 def number(value: float) -> str:
     """Two digits, and all those before the point."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def percent(share: float) -> str:
-    """A share of people or reports."""
-    return f"{100 * share:.3g} %"
 
 
 def share(value: float) -> str:
@@ -62,9 +53,6 @@ def surer(epsilon: float) -> str:
         f"Privacy budget ε = {epsilon:g}: a report can make anybody at most {times} times surer of something about the "
         "person who sent it."
     )
-
-
-# --mechanism auto: what advise recommends, and a campaign in words.
 
 
 def recommended(schema: "Schema", epsilon: float, people: int, *, hide_among: "HideAmong") -> "Advice":
@@ -86,24 +74,35 @@ def if_said(chosen: "Advice", said: "Advice") -> str:
     return f"; ± {number(said.points)} if a report may say which question it answers (--hide-among 1)"
 
 
-# Parts and choices of an estimate in words: those who answered, numbers, the most frequent labels, intervals.
-
-
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
 
 
-def blocks(name: str, attribute: AttributeEstimate) -> Iterator[tuple[str, Frequencies]]:
-    """The frequencies of an attribute with what to call them: among everybody, and among those who answered."""
-    yield name, attribute
-    if attribute.answered is not msgspec.UNSET:
-        yield f"{name} (of those who answered)", attribute.answered
+def _blocks(estimate: Estimate) -> Iterator[tuple[str, Frequencies]]:
+    """The frequencies of every attribute with what to call them: among everybody, and among those who answered."""
+    for name, attribute in estimate.attributes.items():
+        yield name, attribute
+        if attribute.answered is not msgspec.UNSET:
+            yield f"{name} (of those who answered)", attribute.answered
+
+
+def _table(*texts: str, numbers: Sequence[str], bars: bool = False) -> Table:
+    """A table of texts, which may be folded, perhaps bars, and numbers, which are never cut."""
+    table = Table(*(Column(name, overflow="fold") for name in texts))
+    if bars:
+        table.add_column("", min_width=6, max_width=30)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _most_frequent(shares: Frequencies) -> list[int]:
+    """The codes of the most frequent labels, in the labels' order."""
+    return sorted(sorted(range(len(shares.labels)), key=shares.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
 
 
 def print_numbers(estimate: Estimate, console: Console) -> None:
     """Print mean and quantiles of the attributes that have them."""
-    table = Table(Column("numbers", overflow="fold"), Column("", overflow="fold"))
-    table.add_column("estimate", justify="right", no_wrap=True)
-    table.add_column("95 %", justify="right", no_wrap=True)
+    table = _table("numbers", "", numbers=("estimate", "95 %"))
     for name, attribute in estimate.attributes.items():
         if attribute.mean is msgspec.UNSET or attribute.quantiles is msgspec.UNSET:
             continue
@@ -130,9 +129,7 @@ def _number(value: float) -> str:
 def print_top(top: TopEstimate, console: Console) -> None:
     """Print the most frequent labels, the most frequent first."""
     console.print(source(top))
-    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
-    for name in ("estimate", "95 %, all at once"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table("question", "answer", numbers=("estimate", "95 %, all at once"))
     for name, attribute in top.attributes.items():
         for place, label in enumerate(attribute.labels):
             frequency = share(attribute.frequencies[place])
@@ -146,9 +143,9 @@ def print_top(top: TopEstimate, console: Console) -> None:
         console.print(note)
 
 
-def rarer(many: int) -> str:
+def rarer(count: int) -> str:
     """A row for the answers that are not shown."""
-    return "… and 1 rarer one" if many == 1 else f"… and {many:,} rarer ones"
+    return "… and 1 rarer one" if count == 1 else f"… and {count:,} rarer ones"
 
 
 def source(estimate: Estimate | TopEstimate) -> str:
@@ -178,9 +175,6 @@ def reach(attribute: Frequencies | TopLabels, code: int) -> str:
         return f"± {100 * attribute.standard_errors[code]:.1f} points"
     low, high = 100 * attribute.low[code], 100 * attribute.high[code]
     return f"{low:.1f}{'–' if low >= 0 else ' to '}{high:.1f} %"
-
-
-# Two-way tables on a terminal.
 
 
 HALF_INTERVAL = "± is half of a 95 % interval, in percentage points."
@@ -232,9 +226,6 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
         console.print(f"Warning: the errors are as large as the entries, so this table says little; {more}.")
 
 
-# A campaign as commands show it.
-
-
 def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None = None) -> None:
     """Print a campaign with its link and the numbers of its reports."""
     if json:
@@ -242,7 +233,7 @@ def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None
         return
     out.print(f"{campaign.title} ({campaign.mechanism}, ε = {campaign.epsilon:g}), {campaign.state.value}")
     out.print(f"  id       {campaign.id}")
-    out.print(f"  link     {link_to(campaign.id, public_url)}")
+    out.print(f"  link     {(public_url or '').rstrip('/')}/s/{campaign.id}")
     rounds = campaign.phases[-1].round > 1
     for phase in campaign.phases:
         of_round = f" of round {phase.round}" if rounds else ""
@@ -406,25 +397,24 @@ def _describe_counts(counts: Counts, console: Console) -> None:
 def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None = None) -> None:
     """Print an estimate as a table with bars, next to the truth if that is known; or round by round."""
     console.print(source(estimate))
-    if estimate.rounds is not msgspec.UNSET:
+    if estimate.rounds is msgspec.UNSET:
+        _print_shares(estimate, console, truth)
+    else:
         _print_rounds(estimate.rounds, console)
-        _print_notes(estimate, console)
-        return
+    if not estimate.has_intervals:
+        console.print(
+            "The standard errors measure spread under these plans; this method has a bias that they do not include."
+        )
+    for note in estimate.notes:
+        console.print(note)
+
+
+def _print_shares(estimate: Estimate, console: Console, truth: Mapping[str, Sequence[float]] | None) -> None:
     bars = console.width >= (60 if truth is None else 72)  # a narrower console has no room for them
-    table = Table(Column("question", overflow="fold"), Column("answer", overflow="fold"))
-    if bars:
-        table.add_column("", min_width=6, max_width=30)
-    table.add_column("estimate", justify="right", no_wrap=True)
-    intervals = all(attribute.low is not msgspec.UNSET for attribute in estimate.attributes.values())
-    table.add_column("95 %" if intervals else "± 1 s.e.", justify="right", no_wrap=True)
-    if truth is not None:
-        table.add_column("truth", justify="right", no_wrap=True)
-    everything = chain.from_iterable(blocks(name, attribute) for name, attribute in estimate.attributes.items())
-    for name, frequencies in everything:
-        shown = sorted(range(len(frequencies.labels)), key=frequencies.frequencies.__getitem__, reverse=True)[
-            :MOST_ROWS
-        ]
-        for place, code in enumerate(sorted(shown)):
+    numbers = ["estimate", "95 %" if estimate.has_intervals else "± 1 s.e.", *["truth"] * (truth is not None)]
+    table = _table("question", "answer", numbers=numbers, bars=bars)
+    for name, frequencies in _blocks(estimate):
+        for place, code in enumerate(_most_frequent(frequencies)):
             frequency = frequencies.frequencies[code]
             row: list[RenderableType] = [Text(name if place == 0 else ""), Text(frequencies.labels[code])]
             if bars:
@@ -438,29 +428,120 @@ def print_estimate(estimate: Estimate, console: Console, truth: Mapping[str, Seq
         table.add_section()
     console.print(table)
     print_numbers(estimate, console)
-    _print_notes(estimate, console)
-
-
-def _print_notes(estimate: Estimate, console: Console) -> None:
-    bias = "The standard errors measure spread under these plans; this method has a bias that they do not include."
-    for note in (bias, *estimate.notes) if not estimate.has_intervals else estimate.notes:
-        console.print(note)
 
 
 def _print_rounds(rounds: Sequence[RoundEstimate], console: Console) -> None:
     """Print a table for each attribute with a column for each round."""
     for name, last in rounds[-1].attributes.items():
-        estimates = [each.attributes[name] for each in rounds]
-        shown = sorted(sorted(range(len(last.labels)), key=last.frequencies.__getitem__, reverse=True)[:MOST_ROWS])
+        estimates = [estimated.attributes[name] for estimated in rounds]
+        shown = _most_frequent(last)
         cells = [
             [with_error(estimate.frequencies[code], estimate.standard_errors[code]) for estimate in estimates]
             for code in shown
         ]
         labels = [last.labels[code] for code in shown]
-        print_blocks(name, labels, [f"round {each.round}" for each in rounds], cells, console)
+        print_blocks(name, labels, [f"round {estimated.round}" for estimated in rounds], cells, console)
     console.print(HALF_INTERVAL)
 
 
 def _list(items: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} … ({len(items):,} in all)"
+
+
+def print_comparison(rows: Sequence["Score"], people: int, runs: int, *, every: bool) -> None:
+    """The best way to ask in one sentence, and all of them as a table."""
+    from privtally.lab.compare import SIMPLEX
+
+    for epsilon in dict.fromkeys(row.epsilon for row in rows):
+        ranked = [row for row in rows if row.epsilon == epsilon]
+        hidden = [row for row in ranked if row.asking.mechanism != "smp"][:1]
+        said = [f"{row.name} with method {row.method}, {points(row.points)}" for row in (ranked[0], *hidden)]
+        hides = (
+            f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], ranked[:1]) else ""
+        )
+        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
+    out.print(f"{people:,} people, {runs} simulated runs; ± is 1.96 times the error of a share, in percentage points.")
+    table = Table("ε", "way to ask", "method", *(Column(name, justify="right") for name in ("measured", "s.e.")))
+    best: dict[tuple[Any, ...], Score] = {}
+    for row in rows:  # the best first
+        best.setdefault((row.epsilon, *row.asking.options.values()), row)
+    shown = rows if every else list(best.values())
+    for place, row in enumerate(shown):
+        if place and shown[place - 1].epsilon != row.epsilon:
+            table.add_section()
+        spread = row.standard_error if row.mse else None
+        error = "" if spread is None else number(row.points * spread / row.mse / 2)
+        table.add_row(f"{row.epsilon:g}", row.name, row.method, f"± {row.points:.3g}", error)
+    out.print(table)
+    if len(shown) < len(rows):
+        out.print(f"The best method of each way to ask; --all shows all {len(rows)} rows.")
+    if any(row.method.endswith(SIMPLEX) for row in shown):
+        out.print(f"{SIMPLEX}: shares moved to the nearest ones that add up to 100 % with none below 0.")
+
+
+def print_audit(part: dict[str, Any], console: Console) -> None:
+    """Print the audit of a plan."""
+    kind = "exactly" if part["exact"] else "at most (a bound from the structure; too large to enumerate)"
+    console.print(surer(part["epsilon"]))
+    console.print(f"Plan {part['plan'][:12]}…, {part['mechanism']}, phase {part['phase']}")
+    console.print(f"Between any two records: ε = {part['epsilon']:g} promised, {kind} {part['realised']} realised.")
+    if part["answers"] > 1:
+        often = f"{part['answers']} times in this campaign, ε = {part['total_epsilon']:g} in all"
+        console.print(f"One person may answer {often}.")
+    table = Table("answers that differ", "ε", title="Two people who differ in …", title_justify="left")
+    for entry in part["by_differing_attributes"]:
+        table.add_row(str(entry["differing"]), f"{entry['realised']:.6f}")
+    console.print(table)
+    knows = part["observer"] == "knows-totals"
+    if part["pivot_guess"] is not None:
+        often = _gained(part["pivot_guess"], part["pivot_guess_without_report"])
+        if not part["pivot_guess_exact"]:
+            often = f"at most {often} (a bound; too large to enumerate)"
+        who = "Someone who knows the totals and sees a report" if knows else "Someone who sees a report"
+        console.print(f"{who} guesses which question was really used right {often}.")
+        if knows and part["pivot_guess_knowing_nothing"] is not None:
+            console.print(f"Someone who knows nothing of the answers: {share(part['pivot_guess_knowing_nothing'])}.")
+    for name, guess in (part["value_guesses"] or {}).items():
+        often = _gained(guess["with_report"], guess["without_report"])
+        console.print(f"Someone who sees your report guesses your answer to '{name}' right {often}.")
+    if part["bits"] is not None:
+        console.print(
+            f"A report says {part['bits']:.4f} bits about a whole record; 1 bit would settle a question of yes or no."
+        )
+    if part["value_guesses"] is None:
+        console.print("What an observer can guess is too large to enumerate for this plan.")
+    _print_poisoning(part["poisoning"], console)
+
+
+def _print_poisoning(poisoning: dict[str, Any], console: Console) -> None:
+    effects = {name: effect for name, effect in poisoning["attributes"].items() if effect is not None}
+    if not effects:
+        console.print(
+            "What made-up reports can do is not computed for this plan: the counts of its questions one by one do not "
+            "determine their totals, only whole reports may."
+        )
+        return
+    name, worst = max(effects.items(), key=lambda item: abs(item[1]["shift_points"]))
+    line = f"If {100 * poisoning['share']:.0f} % of those who answer make up their reports together, they move "
+    line += f"'{worst['label']}' of '{name}' {_moved(worst['shift_points'])}"
+    if worst["quiet_shift_points"] != worst["shift_points"]:
+        quietly = _moved(worst["quiet_shift_points"])
+        line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
+    hidden = share(worst["hidden_below_share"])
+    line += f". That attack is hidden up to a share of {hidden}: honest people with other "
+    line += "answers would leave the same counts of every question. A weaker one hides at any share."
+    console.print(line)
+
+
+def _gained(with_report: float, without_report: float) -> str:
+    """How often a guess is right with a report, beside how often it is without."""
+    informed, known = share(with_report), share(without_report)
+    if informed == known:
+        return f"{informed} of the time, as often as without the report"
+    return f"{informed} of the time instead of {known}"
+
+
+def _moved(points: float) -> str:
+    """How far a total is moved; 100 percentage points are all the room that it has."""
+    return "to any value" if abs(points) >= 100 else f"by {abs(points):.1f} percentage points"

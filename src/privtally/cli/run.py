@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from privtally.schema import Records
 
 
-# run: every phase of a campaign at once.
-
-
 def run(
     context: typer.Context,
     data: options.DataArgument,
@@ -57,35 +54,22 @@ def run(
     """
     from privtally.campaign import run, write_job
     from privtally.cli import render
-    from privtally.cli.options import find_schema, read_asking
-    from privtally.cli.render import recommended, surer
     from privtally.collector.summaries import top as most_frequent
     from privtally.files import check_output, read_schema, write_whole_directory
     from privtally.mechanisms.named import coarsened
     from privtally.plots import estimate as picture
 
-    path = schema or find_schema(data, notice=err.print)
+    path = schema or options.find_schema(data)
     the_schema = coarsened(read_schema(path)) if coarsen else read_schema(path)
-    if plot is not None:
-        picture.check_picture_path(plot)
-        check_output(plot, [data, path])
+    check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
-    asking = read_asking(
-        context,
-        the_schema,
-        epsilon,
-        mechanism,
-        groups=groups,
-        pivots=pivots,
-        decoys=decoys,
-        rule=rule,
-        phase1_share=phase1_share,
-    )
+    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
     with ExitStack() as stack:
         directory = None if output is None else stack.enter_context(write_whole_directory(output))
         records = read_answers(data, the_schema)
         if asking is None:
-            asking = recommended(the_schema, epsilon, len(records), hide_among=among).design
+            asking = render.recommended(the_schema, epsilon, len(records), hide_among=among).design
         with err.status("Privatising and counting"):
             result: Result = run(records, the_schema, epsilon, method=method, **asking.keywords)
             job, estimate = result.job, result.estimate
@@ -99,7 +83,7 @@ def run(
         print_json(shown)
     else:
         render.describe(shown, out)
-        out.print(surer(epsilon))
+        out.print(render.surer(epsilon))
         if output is not None:
             out.print(f"Every document is in {output}.")
     for sentence in (*render.fewer_pivots(job.phases[-1].plan), *render.unmatched(job.phases[0].plan)):
@@ -126,14 +110,13 @@ def demo(
     privtally serve --new-token --store with the same address shows it in a browser. That needs the extra serve.
     """
     from privtally.cli import render
-    from privtally.cli.render import surer
     from privtally.exact.randomness import Stream
     from privtally.lab import population
     from privtally.lab.population import seeded
     from privtally.plots import estimate as picture
 
     if picture.available():
-        picture.check_picture_path(plot)
+        picture.check_drawing(plot)
     source = Stream.from_system() if seed is None else seeded(seed)
     records = population.simulate(people, source)
     truth = records.frequencies()
@@ -141,7 +124,7 @@ def demo(
     how = "" if store is None else " over HTTP"
     out.print(f"{people:,} simulated people answered four questions{how}.")
     render.print_estimate(result, out, truth)
-    out.print(surer(epsilon))
+    out.print(render.surer(epsilon))
     if picture.available():
         write_picture(picture.draw(result, truth), plot)
     elif store is None:

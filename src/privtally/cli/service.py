@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from typer import Option
 
-from privtally.cli.console import err, out, print_json
+from privtally.cli.console import err, out, say
 from privtally.cli.options import JsonFlag, within
 from privtally.errors import ServiceError
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from privtally.service.app import Started
     from privtally.store.campaigns import StoredCampaign
     from privtally.store.session import Store
-
-
-# Work on a store from the command line.
 
 
 T = TypeVar("T")
@@ -33,6 +30,7 @@ StoreOption = Annotated[
     ),
 ]
 USUAL_STORE = "sqlite:///privtally.db"
+SHOWN_ONCE = "Administrator's token (shown once, keep it)"
 
 
 @contextmanager
@@ -72,9 +70,6 @@ def on_campaign(address: str, start: str, step: Callable[["Store", "StoredCampai
     return on_store(address, work)
 
 
-# Links to surveys, and the address that they start with.
-
-
 _PUBLIC = re.compile(r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)/?")
 
 
@@ -97,14 +92,6 @@ PublicUrlOption = Annotated[
         callback=_check_public_url,
     ),
 ]
-
-
-def link_to(campaign: str, public_url: str | None) -> str:
-    """The link that participants get; without an address what stands after it."""
-    return f"{(public_url or '').rstrip('/')}/s/{campaign}"
-
-
-# serve: the collector as a service.
 
 
 def serve(
@@ -139,14 +126,10 @@ def serve(
         from privtally.service.pages.rendering import Setup
 
     def tell(started: "Started") -> None:
-        if json:
-            print_json(started)
-        else:
-            out.print(f"Listening on {started.url}; open it in a browser")
-            if started.admin_token is not None:
-                out.print(f"Administrator's token (shown once, keep it): {started.admin_token}")
-            else:
-                out.print("The administrator's token is the one that was shown before; --new-token issues another.")
+        line = "The administrator's token is the one that was shown before; --new-token issues another."
+        if started.admin_token is not None:
+            line = f"{SHOWN_ONCE}: {started.admin_token}"
+        say(started, f"Listening on {started.url}; open it in a browser\n{line}", json=json)
         out.file.flush()
 
     asyncio.run(serve(store, host, port, tell, Setup(recommend, public_url), new_token=new_token))
@@ -209,7 +192,4 @@ def submit(
     report = participant.answer(answers)
     if report in before:
         err.print("You answered before; that report counts, these answers were not used.")
-    if json:
-        print_json(report)
-    else:
-        out.print(f"Your private report counts. Its id is {report.id}; your answers stayed here.")
+    say(report, f"Your private report counts. Its id is {report.id}; your answers stayed here.", json=json)

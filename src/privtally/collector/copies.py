@@ -32,10 +32,6 @@ from privtally.mechanisms.fills import (
 from privtally.mechanisms.named import PartPlan, RandomizedResponse, asking, best_channel
 from privtally.names import RULES_LABEL_BY_LABEL, Rule
 
-# The rules for copy probabilities: Proposition 1 of the paper, the formula behind its published numbers, and
-# `robust`.
-
-
 ROUNDING = 1e-12
 """Errors that differ by less than this part are the same."""
 SLACK = 1.04
@@ -223,7 +219,6 @@ def _patterns(attributes: int, largest: int, codes: int) -> Iterator[tuple[int, 
 
 
 def _reports(pattern: tuple[int, ...], size: int) -> int:
-    """How many reports have a pattern."""
     orders = factorial(sum(pattern)) // prod(map(factorial, pattern))
     same = prod(factorial(pattern.count(many)) for many in set(pattern))
     return orders * perm(size, len(pattern)) // same

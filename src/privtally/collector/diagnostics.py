@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 
-from privtally.collector.likelihood import Weighed
+from privtally.collector.likelihood import Weighed, anyway_of
 from privtally.collector.spread import PhaseEstimate
 from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan
@@ -14,9 +14,6 @@ from privtally.exact.types import Distribution, Floats
 from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.mechanism import Part
 from privtally.mechanisms.together import Together
-
-# Whether counts can come from honest participants, whatever their answers are.
-
 
 FALSE_ALARM = 1e-6
 """The chance that an estimate from honest reports carries a warning, over all events together."""
@@ -146,9 +143,7 @@ def _filled_bounds(part: Part, branch: tuple[int, ...], own: int) -> tuple[Float
     if filling.scale is None:
         table = filling.push(channel.push(np.eye(channel.inputs)))
         return table.min(axis=0), table.max(axis=0)
-    # λ times the probability of the private pivot's own code, and otherwise the same for all records.
-    scale, codes = float(filling.scale), channel.outputs
-    anyway = filling.push(np.full(codes, 1 / codes)) - scale / codes
+    scale, anyway = float(filling.scale), anyway_of(filling)
     if not scale:
         return anyway, anyway
     ends = [anyway + scale * bound for bound in _asked_bounds(channel)]

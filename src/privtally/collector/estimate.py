@@ -24,13 +24,7 @@ from privtally.collector.rounds import (
     sampling_covariance,
 )
 from privtally.collector.sparse import shrink
-from privtally.collector.spread import (
-    PhaseEstimate,
-    as_randomized_response,
-    debias_as_randomized_response,
-    invert,
-    phase_covariance,
-)
+from privtally.collector.spread import PhaseEstimate, as_randomized_response, invert, phase_covariance
 from privtally.collector.summaries import Found, attribute_estimate, frequencies_of, interval, wilson
 from privtally.collector.together import Answers, answers_of
 from privtally.documents.campaign import History
@@ -38,12 +32,8 @@ from privtally.documents.counts import Counts
 from privtally.documents.estimate import Change, Estimate, PhaseUsed, Provenance, RoundEstimate
 from privtally.errors import EstimateError, LearningError
 from privtally.exact.types import Floats
-from privtally.mechanisms.mechanism import Part
 from privtally.names import METHODS, Method
 from privtally.version import SOFTWARE
-
-# The methods of estimation: the paper's, unbiased, likelihood; each gives the frequencies of the wanted rounds.
-
 
 MOST_LABELS = 1_000
 """Schemas with more labels in all are too large for matrices over all of them."""
@@ -55,16 +45,14 @@ labels of Zipf's law, six times at 256)."""
 def _asked_together(answers: Answers) -> Found:
     """The frequencies of questions that were asked together, from all tables that hold them."""
     places = range(len(answers.sizes))
-    covariances = [answers.covariance(place, place) for place in places]
-    variances = [covariance.diagonal() for covariance in covariances]
+    variances = [answers.covariance(place, place).diagonal() for place in places]
     for place in answers.unasked:
         variances[place] = np.full(answers.sizes[place], np.inf)
-    return Found(
-        [answers.frequencies(place) for place in places],
-        variances,
-        lambda place: None if place in answers.unasked else covariances[place],
-        answers.covariance,
-    )
+
+    def covariance(one: int, two: int) -> Floats | None:
+        return None if {one, two} & {*answers.unasked} else answers.covariance(one, two)
+
+    return Found([answers.frequencies(place) for place in places], variances, covariance)
 
 
 def _paper(history: History, notes: list[str]) -> Found:
@@ -76,27 +64,20 @@ def _paper(history: History, notes: list[str]) -> Found:
     if answers_of(history) is not None:
         raise EstimateError("the paper asks no questions together; use the method likelihood or unbiased")
     found: list[PhaseEstimate] = []
-    used: list[Sequence[Part]] = []
     for plan, counts in history:
-        fills = [part.fill for part in plan.mechanism.parts if part.fill is not None]
-        if any(fill.conditional for fill in fills):
-            phase = debias_as_randomized_response(plan, counts)
-            used.append(as_randomized_response(plan))
-        else:
-            phase = invert(plan, counts)
-            used.append(plan.mechanism.parts)
-        if plan.learned is not None and not any(fill.conditional for fill in fills):
+        conditional = any(part.fill is not None and part.fill.conditional for part in plan.mechanism.parts)
+        phase = invert(plan, counts, as_randomized_response(plan) if conditional else None)
+        if plan.learned is not None and not conditional:
             clipped = [np.clip(f, 0, 1) for f in phase.frequencies]
             if any((held != f).any() for held, f in zip(clipped, phase.frequencies, strict=True)):
                 notes.append(
                     f"Phase {plan.phase} was clipped to [0, 1]; its standard errors are those before, an upper bound."
                 )
-            phase = PhaseEstimate([f / f.sum() for f in clipped], phase.variances, phase.known, phase.condition)
+            phase = replace(phase, frequencies=[f / f.sum() for f in clipped])
         found.append(_with_returns(phase, counts, repeats(history)))
     total = sum(counts.reports for _, counts in history)
-    attributes = len(found[0].frequencies)
-    weights = [[counts.reports / total] * attributes for _, counts in history]
-    return _weigh(history, found, used, weights)
+    weights = [[counts.reports / total] * plan.mechanism.width for plan, counts in history]
+    return _weigh(history, found, weights)
 
 
 def unbiased(history: History, notes: list[str]) -> Found:
@@ -119,8 +100,7 @@ def unbiased(history: History, notes: list[str]) -> Found:
             "give the first phase's plan and counts as well, or use the method 'paper'"
         )
     notes += about_conditions(history[0][0].schema.names, [plan.phase for plan, _ in history], found)
-    weights = (precisions / precisions.sum(axis=0)).tolist()
-    return _weigh(history, found, [plan.mechanism.parts for plan, _ in history], weights)
+    return _weigh(history, found, (precisions / precisions.sum(axis=0)).tolist())
 
 
 def _likelihood(history: History, notes: list[str]) -> Found:
@@ -176,13 +156,12 @@ def _many_labels(history: History, notes: list[str]) -> Found:
     drawn = {own for part in parts_of if part.fill is not None and part.fill.conditional for own in part.attributes}
     few = [own for own, size in enumerate(schema.sizes) if size <= MANY_LABELS and own not in drawn]
     frequencies = [_shrunk(said, own) for own in range(len(schema.sizes))]
-    parts = []
-    for plan, counts in history:
-        for part in plan.mechanism.parts:
-            places = [place for place, own in enumerate(part.attributes) if own in few]
-            if places:
-                attributes = tuple(few.index(part.attributes[place]) for place in places)
-                parts.append((attributes, SingleQuestions(part, counts, places)))
+    parts = [
+        (tuple(few.index(part.attributes[place]) for place in places), SingleQuestions(part, counts, places))
+        for plan, counts in history
+        for part in plan.mechanism.parts
+        if (places := [place for place, own in enumerate(part.attributes) if own in few])
+    ]
     if parts:
         found = likelihood.estimate(Reports([schema.attributes[own].labels for own in few], parts))
         for own, each in zip(few, found, strict=True):
@@ -208,7 +187,7 @@ def _linear(history: History, notes: list[str]) -> Found:
     except EstimateError as why:
         notes.append(f"The intervals are the whole range: {why}.")
         uniform = [np.full(size, 1 / size) for size in history[0][0].schema.sizes]
-        return Found(uniform, [np.full(len(own), np.inf) for own in uniform], lambda _: None)
+        return Found(uniform, [np.full(len(own), np.inf) for own in uniform], lambda *_: None)
 
 
 def _own_intervals(history: History) -> dict[int, tuple[Floats, Floats]]:
@@ -242,7 +221,7 @@ def _with_intervals(
     # Pseudo-answers can move an estimate out of the interval; the interval then reaches as far.
     low = [np.minimum(each, start) for each, (start, _) in zip(frequencies, bounds, strict=True)]
     high = [np.maximum(each, end) for each, (_, end) in zip(frequencies, bounds, strict=True)]
-    return Found(frequencies, said.variances, said.covariance, said.between, (low, high), said)
+    return Found(frequencies, said.variances, said.covariance, (low, high), said)
 
 
 def _split(found: Alone, sizes: Sequence[int]) -> Found:
@@ -255,12 +234,7 @@ def _split(found: Alone, sizes: Sequence[int]) -> Found:
         known = found.determined[places[one]].all() and found.determined[places[two]].all()
         return found.covariance[places[one], places[two]] if known else None
 
-    return Found(
-        [found.frequencies[place] for place in places],
-        [variances[place] for place in places],
-        lambda own: covariance(own, own),
-        covariance,
-    )
+    return Found([found.frequencies[place] for place in places], [variances[place] for place in places], covariance)
 
 
 def _allowing_for_returns(said: Found, history: History, frequencies: Sequence[Floats]) -> Found:
@@ -270,9 +244,9 @@ def _allowing_for_returns(said: Found, history: History, frequencies: Sequence[F
         return said
     sampling = [again / people * sampling_covariance(own) for own in frequencies]
 
-    def covariance(own: int) -> Floats | None:
-        known = said.covariance(own)
-        return None if known is None else known + sampling[own]
+    def covariance(one: int, two: int) -> Floats | None:
+        known = said.covariance(one, two) if one == two else None
+        return None if known is None else known + sampling[one]
 
     variances = [own + more.diagonal() for own, more in zip(said.variances, sampling, strict=True)]
     return Found(said.frequencies, variances, covariance)
@@ -281,7 +255,7 @@ def _allowing_for_returns(said: Found, history: History, frequencies: Sequence[F
 def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], notes: list[str]) -> list[Found]:
     """Every round from its own reports, and from those of other rounds as far as they still count."""
     alone = {number: _likelihood(rounds[number], notes) for number in wanted}
-    tracks = tracks_of(rounds) if len(rounds) > 1 else None
+    tracks = _tracks_of(rounds) if len(rounds) > 1 else None
     if tracks is None:
         if len(rounds) > 1:
             notes.append("Each round is estimated from its own reports alone.")
@@ -295,46 +269,39 @@ def _likelihood_in_rounds(rounds: Sequence[History], wanted: Sequence[int], note
     estimates = []
     for number in wanted:
         weights = [
-            np.mean([track.discount(number, other, drift.best) for track in still.values()]) if other != number else 1.0
+            np.mean([track.discount(number, other, drift.best) for track in still.values()])
             for other in range(len(rounds))
         ]
         parts = [part for reports in own for part in reports.parts]
         counting = [float(weight) for weight, reports in zip(weights, own, strict=True) for _ in reports.parts]
         frequencies = likelihood.estimate(Reports(own[0].labels, parts, counting))
-        said = _smoothed([tracks[name].smoothed(number, drift.most) for name in names])
-        shown = [_shrunk(said, place) if len(each) > MANY_LABELS else each for place, each in enumerate(frequencies)]
-        moved = [place for place, name in enumerate(names) if name not in still]
-        estimates.append(_taking(_with_intervals(shown, said), alone[number], moved))
+        smoothed = {names.index(name): track.smoothed(number, drift.most) for name, track in still.items()}
+        said = _replacing(alone[number].alone or alone[number], smoothed)
+        bounds = {}
+        for place, (low, high) in enumerate(zip(*(alone[number].bounds or ()), strict=True)):
+            if place not in smoothed:
+                frequencies[place], bounds[place] = alone[number].frequencies[place], (low, high)
+            elif len(low) > MANY_LABELS:
+                frequencies[place] = _shrunk(said, place)
+        estimates.append(_with_intervals(frequencies, said, bounds))
     return estimates
 
 
-def _taking(found: Found, alone: Found, places: Sequence[int]) -> Found:
-    """What all rounds say, but for some attributes what a round's own reports say."""
-    assert found.bounds is not None
-    assert alone.bounds is not None
-    assert found.alone is not None
+def _replacing(said: Found, smoothed: Mapping[int, tuple[Floats, Floats]]) -> Found:
+    """What a round's reports alone say, but for some attributes frequencies and covariances of all rounds."""
+    frequencies, variances = list(said.frequencies), list(said.variances)
+    for place, (point, spread) in smoothed.items():
+        frequencies[place], variances[place] = point, np.maximum(spread.diagonal(), 0)
 
-    def mixed(one: Sequence[Floats], two: Sequence[Floats]) -> list[Floats]:
-        return [two[place] if place in places else own for place, own in enumerate(one)]
+    def covariance(one: int, two: int) -> Floats | None:
+        if one != two:
+            return None
+        return smoothed[one][1] if one in smoothed else said.covariance(one, one)
 
-    own = alone.alone or alone
-    said = Found(
-        mixed(found.alone.frequencies, own.frequencies),
-        mixed(found.alone.variances, own.variances),
-        lambda place: (own if place in places else found).covariance(place),
-    )
-    bounds = (mixed(found.bounds[0], alone.bounds[0]), mixed(found.bounds[1], alone.bounds[1]))
-    frequencies = mixed(found.frequencies, alone.frequencies)
-    return Found(frequencies, said.variances, said.covariance, bounds=bounds, alone=said)
+    return Found(frequencies, variances, covariance)
 
 
-def _smoothed(found: Sequence[tuple[Floats, Floats]]) -> Found:
-    """Frequencies and covariances of every attribute."""
-    variances = [np.maximum(spread.diagonal(), 0) for _, spread in found]
-    return Found([point for point, _ in found], variances, lambda own: found[own][1])
-
-
-def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
+def _tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
     """Every attribute over the rounds; None where the rounds cannot be compared.
 
     All rounds are looked at near what they say together, as if nothing had changed.
@@ -354,7 +321,7 @@ def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
     again = repeats(everything)
     tracks = {}
     for place, name in enumerate(schema.names):
-        covariances = [found.covariance(place) for found in said]
+        covariances = [found.covariance(place, place) for found in said]
         if any(covariance is None for covariance in covariances):
             return None
         sampling = again * sampling_covariance(together[place])
@@ -366,7 +333,7 @@ def tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
 
 def changes(rounds: Sequence[History]) -> dict[str, Change]:
     """Whether each attribute changed between rounds."""
-    tracks = tracks_of(rounds)
+    tracks = _tracks_of(rounds)
     if tracks is None:
         raise EstimateError("a round by itself does not determine the answers, or there are too many of them")
     return changes_of(tracks)
@@ -398,50 +365,30 @@ def _with_returns(phase: PhaseEstimate, counts: Counts, again: int) -> PhaseEsti
     return replace(phase, variances=variances)
 
 
-def _weigh(
-    history: History,
-    found: Sequence[PhaseEstimate],
-    used: Sequence[Sequence[Part]],
-    weights: Sequence[Sequence[float]],
-) -> Found:
-    """The weighted mean of the phases and its variance, attribute by attribute; weights[phase][attribute].
+def _weigh(history: History, found: Sequence[PhaseEstimate], weights: Sequence[Sequence[float]]) -> Found:
+    """The weighted mean of the phases and its variance, attribute by attribute; weights[phase][attribute]."""
+    again, pairs = repeats(history), list(zip(found, weights, strict=True))
 
-    `used` are the parts whose operators were undone in each phase.
-    """
-    attributes = range(len(found[0].frequencies))
-    pairs = list(zip(found, weights, strict=True))
-
-    def covariance(own: int) -> Floats | None:
-        again, total = repeats(history), np.zeros(())
-        for (_, counts), parts, (phase, weight) in zip(history, used, pairs, strict=True):
-            if weight[own]:
-                spread = phase_covariance(counts, parts, own, own)
+    def covariance(one: int, two: int) -> Floats | None:
+        if again and one != two:  # how the answers of people who come again go together is not known
+            return None
+        total = np.zeros(())
+        for (_, counts), (phase, weight) in zip(history, pairs, strict=True):
+            if weight[one] * weight[two]:
+                spread = phase_covariance(counts, phase.parts, one, two)
                 if spread is None:
                     return None
-                sampling = sampling_covariance(phase.frequencies[own]) if again else np.zeros(())
-                total = total + weight[own] ** 2 * (spread + again / counts.reports * sampling)
+                sampling = sampling_covariance(phase.frequencies[one]) if again else np.zeros(())
+                total = total + weight[one] * weight[two] * (spread + again / counts.reports * sampling)
         return total
 
-    def between(one: int, two: int) -> Floats | None:
-        if repeats(history):  # how the answers of people who come again go together is not known
-            return None
-        phases = [
-            (weight[one] * weight[two], phase_covariance(counts, parts, one, two))
-            for (_, counts), parts, weight in zip(history, used, weights, strict=True)
-            if weight[one] and weight[two]
+    def mean(values: Callable[[PhaseEstimate], Sequence[Floats]], power: int) -> list[Floats]:
+        return [
+            sum((weight[own] ** power * values(phase)[own] for phase, weight in pairs), np.array(0.0))
+            for own in range(len(weights[0]))
         ]
-        known = [product * matrix for product, matrix in phases if matrix is not None]
-        return sum(known, np.array(0.0)) if len(known) == len(phases) else None
 
-    return Found(
-        [sum((weight[own] * phase.frequencies[own] for phase, weight in pairs), np.array(0.0)) for own in attributes],
-        [
-            sum((weight[own] ** 2 * phase.variances[own] for phase, weight in pairs), np.array(0.0))
-            for own in attributes
-        ],
-        covariance,
-        between,
-    )
+    return Found(mean(lambda phase: phase.frequencies, 1), mean(lambda phase: phase.variances, 2), covariance)
 
 
 @contextmanager

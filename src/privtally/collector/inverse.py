@@ -14,7 +14,7 @@ every variance above zero; its second moment is M.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import chain, combinations
 from math import comb, prod
 from typing import Any
@@ -26,9 +26,7 @@ from privtally.documents.counts import SubReports
 from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.fills import Places
-from privtally.mechanisms.mechanism import Part, independent
-
-# The nearest proper distribution.
+from privtally.mechanisms.mechanism import Joint, Part, independent
 
 
 def project_to_simplex(values: Floats) -> Floats:
@@ -43,14 +41,6 @@ def project_to_simplex(values: Floats) -> Floats:
     last = np.flatnonzero(falling > excess)[-1]
     projected: Floats = np.maximum(values - excess[last], 0)
     return projected
-
-
-def project_each(values: Floats, sizes: Sequence[int]) -> list[Floats]:
-    """The nearest proper distribution of each attribute, attributes laid end to end."""
-    return [project_to_simplex(own) for own in np.split(values, np.cumsum(sizes)[:-1])]
-
-
-# The way back through a part: a linear map from observed frequencies to true ones.
 
 
 MOST_CONDITION = 1e6
@@ -91,19 +81,18 @@ class ByTable:
     """The same for any channels and fills: the whole matrix, attributes laid end to end."""
 
     matrix: Floats
-    sizes: Sequence[int]
     start: Sequence[Floats]
     known: Sequence[bool]
     condition: float
 
     def apply(self, observed: Sequence[Floats]) -> list[Floats]:
-        uniform = np.concatenate([np.full(size, 1 / size) for size in self.sizes])
+        uniform = np.concatenate([np.full(len(start), 1 / len(start)) for start in self.start])
         found = uniform + self.matrix @ (np.concatenate(observed) - np.concatenate(self.start))
-        return np.split(found, ends(self.sizes))
+        return np.split(found, ends([len(start) for start in self.start]))
 
     def back(self, own: int) -> list[Floats]:
-        rows = np.split(self.matrix, ends(self.sizes))[own]
-        return np.split(rows, ends([len(start) for start in self.start]), axis=1)
+        places = ends([len(start) for start in self.start])
+        return np.split(np.split(self.matrix, places)[own], places, axis=1)
 
 
 Inverse = ByLabel | ByTable
@@ -119,27 +108,25 @@ def inverse_of(part: Part) -> Inverse:
         return _by_table(part, start)
     own = np.diag(scales)
     inverse, known, condition = _pseudo_inverse(scales / own)
-    return ByLabel(inverse / own[:, None], start, [bool(each) for each in known], condition)
+    return ByLabel(inverse / own[:, None], start, known.tolist(), condition)
 
 
-def operator_of(part: Part) -> Floats:
-    """The matrix from true to observed frequencies, attributes laid end to end."""
-    units = np.split(np.eye(sum(part.sizes)), ends(part.sizes), axis=1)
-    operator: Floats = np.hstack(part.observe(independent(units))).T
-    return operator
+def units_of(sizes: Sequence[int]) -> Joint:
+    """For each label of every attribute all of the people: a linear law of these is its matrix."""
+    return independent(np.split(np.eye(sum(sizes)), ends(sizes), axis=1))
 
 
 def _by_table(part: Part, start: Sequence[Floats]) -> ByTable:
     """The operator undone between the spaces in which every attribute sums to nothing."""
     sizes = part.sizes
     true = zero_sum_basis(sizes)
-    operator = operator_of(part)
+    operator = np.hstack(part.observe(units_of(sizes))).T
     own = [(channel.same - channel.other) / channel.total for channel in part.asked]
     columns = np.repeat(own, np.array(sizes) - 1)
     inverse, _, condition = _pseudo_inverse(operator @ true / columns)
     matrix = true @ (inverse / columns[:, None])
     identified = np.split(np.abs(matrix @ operator @ true - true).max(axis=1) < 1e-6, ends(sizes))
-    return ByTable(matrix, sizes, start, [bool(rows.all()) for rows in identified], condition)
+    return ByTable(matrix, start, [bool(rows.all()) for rows in identified], condition)
 
 
 def _pseudo_inverse(matrix: Floats) -> tuple[Floats, NDArray[np.bool_], float]:
@@ -167,7 +154,6 @@ def zero_sum_basis(sizes: Sequence[int]) -> Floats:
 
 @lru_cache(maxsize=16)
 def _zero_sums(size: int) -> Floats:
-    """Orthonormal columns that span the vectors of this length that sum to 0."""
     basis: Floats = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, 1:]]))[0][:, 1:]
     return basis
 
@@ -222,17 +208,13 @@ class Terms:
 
 def table_matrix(sizes: Sequence[int], pivots: int, places: Places) -> Floats:
     """The matrix from terms to the cells of the table of some attributes, row after row."""
-    blocks = []
-    for each in _sets(len(sizes), pivots):
-        if not set(each) <= set(places):
-            blocks.append(np.zeros((prod(sizes[own] for own in places), _width(sizes, each))))
-            continue
-        block = np.ones((1, 1))
-        for own in places:
-            block = np.kron(
-                block, zero_sum_basis([sizes[own]]) if own in each else np.full((sizes[own], 1), 1 / sizes[own])
-            )
-        blocks.append(block)
+    basis = [(np.full((size, 1), 1 / size), zero_sum_basis([size])) for size in sizes]
+    blocks = [
+        reduce(np.kron, (basis[own][own in term] for own in places))
+        if set(term) <= set(places)
+        else np.zeros((prod(sizes[own] for own in places), _width(sizes, term)))
+        for term in _sets(len(sizes), pivots)
+    ]
     return np.hstack(blocks)
 
 
@@ -264,8 +246,7 @@ def _width(sizes: Sequence[int], each: Places) -> int:
 def terms_of(part: Part, subs: SubReports) -> Terms:
     """What the sub-reports of a part with several hidden pivots say."""
     known = information(part)
-    scale = np.sqrt(known.diagonal())
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.sqrt(np.where(known.diagonal() > 0, known.diagonal(), 1.0))
     normal = known / np.outer(scale, scale)
     inverse = np.linalg.pinv(normal, rcond=MOST_CONDITION**-2, hermitian=True)
     values = np.linalg.eigvalsh(normal)

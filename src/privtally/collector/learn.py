@@ -5,6 +5,7 @@ What is learned says nothing about how well a report hides its pivot: the audit 
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations
 from typing import Literal
 
@@ -14,7 +15,7 @@ import numpy as np
 from privtally.collector.copies import learn_copies
 from privtally.collector.estimate import refusing_numerical_failure, unbiased
 from privtally.collector.inverse import check_readable, project_to_simplex
-from privtally.collector.pairs import conditional_rows, fitted, interior_table, joint_table, proportional, shrunk
+from privtally.collector.pairs import dependence, fitted, interior_table, proportional, shrunk
 from privtally.collector.rounds import in_order
 from privtally.documents.campaign import GroupNames, History, Learning
 from privtally.documents.plan import Learned, LearnedFrom, Plan, group_places
@@ -26,14 +27,11 @@ from privtally.mechanisms.grouping import best_groups
 from privtally.mechanisms.named import NAMED, Groups, PartPlan, asking
 from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
 
-# Cond-RR: what fills an attribute is drawn from its estimated table given the private pivots.
-
-
 CLOSE_ENOUGH = 1e-9
 """Joint tables are fitted until no pairwise table is off by as much: pairwise tables agree no better themselves."""
 
 Pairs = Mapping[tuple[int, int], Floats]
-"""Joint tables of two attributes by their places in the group, the smaller first."""
+"""Joint tables of two attributes by their places in the group, in either order."""
 
 
 def learn_tables(history: History, group: Places, budget: Fraction, pivots: int) -> PartPlan:
@@ -47,49 +45,42 @@ def learn_tables(history: History, group: Places, budget: Fraction, pivots: int)
         (one, two): _smoothed_pair(history, (group[one], group[two]), (marginals[one], marginals[two]))
         for one, two in combinations(range(len(group)), 2)
     }
-    laws, pivots = _joint_laws(history, group, pairs, marginals, pivots) if pivots > 1 else (_laws(pairs), 1)
+    pairs |= {(two, one): table.T for (one, two), table in pairs.items()}
+    conditions, pivots = _conditions(history, group, marginals, pivots)
     tables = (
-        Table(chosen, other, tuple(map(nearest_distribution, laws[chosen, other])))
-        for chosen, other in table_places(len(group), pivots)
+        Table(chosen, other, tuple(map(nearest_distribution, _rows(chosen, other, used, pairs, marginals))))
+        for (chosen, other), used in conditions.items()
     )
     return asking(group, plan.schema.sizes, budget, TableFill(tuple(tables)), pivots=pivots, decoys=plan.decoys)
 
 
-def _laws(pairs: Pairs) -> dict[tuple[Places, int], Floats]:
-    """The law of each attribute given each other one."""
-    laws: dict[tuple[Places, int], Floats] = {}
-    for (one, two), joint in pairs.items():
-        laws[(one,), two] = np.array(conditional_rows(joint))
-        laws[(two,), one] = np.array(conditional_rows(joint.T))
-    return laws
-
-
-def _joint_laws(
-    history: History, group: Places, pairs: Pairs, marginals: Sequence[Floats], pivots: int
-) -> tuple[dict[tuple[Places, int], Floats], int]:
-    """The law of each attribute given each choice of as many pivots as Phase I supports, and their number."""
+def _conditions(
+    history: History, group: Places, marginals: Sequence[Floats], pivots: int
+) -> tuple[dict[tuple[Places, int], Places], int]:
+    """For each choice of pivots and each other attribute the pivots that its law depends on, and how many pivots there
+    are: as many as Phase I supports.
+    """
+    places = table_places(len(group), pivots)
+    if pivots == 1:
+        return {(chosen, other): chosen for chosen, other in places}, 1
     gains = np.zeros((len(group), len(group)))
-    for one, two in pairs:
+    for one, two in combinations(range(len(group)), 2):
         gain = gain_of(history, (group[one], group[two]), (marginals[one], marginals[two]))
         gains[one, two] = gains[two, one] = gain
-    while pivots > 1:
-        places = table_places(len(group), pivots)
-        if sum(min(gains[own, other] for own in chosen) for chosen, other in places) > 0:
-            used = {(chosen, other): tuple(own for own in chosen if gains[own, other] > 0) for chosen, other in places}
-            return {place: _rows(*place, used[place], pairs, marginals) for place in places}, pivots
-        pivots -= 1
-    return _laws(pairs), 1
+    if sum(min(gains[own, other] for own in chosen) for chosen, other in places) <= 0:
+        return _conditions(history, group, marginals, pivots - 1)
+    return {(chosen, other): tuple(own for own in chosen if gains[own, other] > 0) for chosen, other in places}, pivots
 
 
 def _smoothed_pair(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> Floats:
     """The joint table of two attributes with these marginals, as far as its noise lets it be known."""
-    table, inside = joint_table(history, *places), interior_table(history, *places)
-    if table is None or inside is None:
+    inside = interior_table(history, *places)
+    if inside is None:
         raise LearningError(
             "these counts keep no pairwise tables: give the first phase's plan and counts as well; if they are there, "
             "the schema has too many answers for cond-rr"
         )
-    return fitted(shrunk(table.frequencies, float(inside.variances.sum()), *marginals), *marginals)
+    return fitted(shrunk(inside, *marginals), *marginals)
 
 
 def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> float:
@@ -97,15 +88,14 @@ def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, 
     inside = interior_table(history, *places)
     if inside is None:
         return 0.0
-    first, second = marginals
-    independent = np.outer(first - 1 / len(first), second - 1 / len(second))
-    return float(np.sum((inside.frequencies - independent) ** 2) - 2 * inside.variances.sum())
+    return float(np.sum(dependence(inside, *marginals) ** 2) - 2 * inside.variances.sum())
 
 
 def _rows(chosen: Places, other: int, used: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:
-    """The law of an attribute for each combination of the chosen pivots' codes, given those that are used."""
-    members = (*used, other)
-    joint = fit_pairs(members, pairs, marginals)
+    """The law of an attribute for each combination of the chosen pivots' codes, given those that are used; its marginal
+    where they never occur.
+    """
+    joint = fit_pairs((*used, other), pairs, marginals)
     total = joint.sum(axis=-1, keepdims=True)
     law = np.divide(joint, total, out=np.broadcast_to(marginals[other], joint.shape).copy(), where=total > 0)
     shape = [len(marginals[own]) for own in chosen]
@@ -118,16 +108,9 @@ def _rows(chosen: Places, other: int, used: Places, pairs: Pairs, marginals: Seq
 
 def fit_pairs(members: Places, pairs: Pairs, marginals: Sequence[Floats]) -> Floats:
     """The joint table of some attributes that has their pairwise tables and no other structure."""
-    joint = np.ones(())
-    for own in members:
-        joint = joint[..., None] * marginals[own]
-    margins: dict[Places, Floats] = {
-        (one, two): pairs[members[one], members[two]]
-        if members[one] < members[two]
-        else pairs[members[two], members[one]].T
-        for one, two in combinations(range(len(members)), 2)
-    }
-    return proportional(joint, margins, CLOSE_ENOUGH)
+    joint = reduce(np.multiply.outer, [marginals[own] for own in members])
+    axes = combinations(range(len(members)), 2)
+    return proportional(joint, {(one, two): pairs[members[one], members[two]] for one, two in axes}, CLOSE_ENOUGH)
 
 
 def learn(

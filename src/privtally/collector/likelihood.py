@@ -9,11 +9,11 @@ from math import comb, log
 import numpy as np
 from numpy.typing import NDArray
 
-from privtally.collector.inverse import block_diagonal, ends, project_each, zero_sum_basis
+from privtally.collector.inverse import block_diagonal, ends, project_to_simplex, units_of, zero_sum_basis
 from privtally.documents.counts import Counts
 from privtally.exact.types import Floats, Integers
-from privtally.mechanisms.channels import Asked
-from privtally.mechanisms.mechanism import Part, independent
+from privtally.mechanisms.channels import Asked, Channel
+from privtally.mechanisms.mechanism import Part
 
 Labels = Sequence[tuple[str, ...]]
 
@@ -129,11 +129,14 @@ def _filled(part: Part, pairs: Integers, codes: Integers) -> Floats:
         if filling.scale is None:
             probabilities[rows] = filling.push(np.eye(part.answers[pivot]))[given, filled]
             continue
-        # λ more for the pivot's own code, and otherwise the same for every pivot's code.
-        scale, size = float(filling.scale), part.answers[pivot]
-        anyway = filling.push(np.full(size, 1 / size)) - scale / size
-        probabilities[rows] = anyway[filled] + scale * (given == filled)
+        probabilities[rows] = anyway_of(filling)[filled] + float(filling.scale) * (given == filled)
     return probabilities
+
+
+def anyway_of(filling: Channel) -> Floats:
+    """The probability of each code whatever the pivot's is, where a fill of scale λ has λ more for the same code."""
+    codes = filling.outputs
+    return filling.push(np.full(codes, 1 / codes)) - float(filling.scale or 0) / codes
 
 
 @lru_cache(maxsize=64)
@@ -219,8 +222,7 @@ class SingleQuestions:
         self._asked = [part.asked[own] for own in places]
         self._times = np.concatenate([counts.attributes[part.attributes[own]][: part.answers[own]] for own in places])
         if self._conditional:  # the law of each code is linear in the frequencies of all attributes
-            units = np.split(np.eye(sum(part.sizes)), ends(part.sizes), axis=1)
-            self._law = np.hstack(part.reported(independent(units)))
+            self._law = np.hstack(part.reported(units_of(part.sizes)))
             return
         rows, asked = np.arange(len(self._times))[:, None], float(part.asked_share)
         anyway = (1 - asked) * np.concatenate([part.decoy_law(own) for own in places])
@@ -258,7 +260,7 @@ class Reports:
     @property
     def sizes(self) -> list[int]:
         """How many labels each attribute has."""
-        return [len(own) for own in self.labels]
+        return list(map(len, self.labels))
 
     def gradient(self, frequencies: Floats) -> Floats:
         """The gradient of the log-likelihood of all reports."""
@@ -306,9 +308,8 @@ def estimate(reports: Reports) -> list[Floats]:
         length = float(np.linalg.norm(second))
         reach = max(float(np.linalg.norm(first)) / length, 1.0) if length else 1.0
         moved = _step(reports, _normal(point + 2 * reach * first + reach**2 * second, reports.sizes))
-        done = np.abs(moved - point).max() < CLOSE_ENOUGH
-        point = moved
-        if done:
+        point, change = moved, np.abs(moved - point).max()
+        if change < CLOSE_ENOUGH:
             break
     return np.split(point, ends(reports.sizes))
 
@@ -346,7 +347,8 @@ def alone(reports: Reports, start: Sequence[Floats], steps: int = STEPS) -> Alon
     inside = zero_sum_basis(reports.sizes)
     found = np.concatenate(list(start))
     for _ in range(steps):
-        point = np.concatenate([(1 - PULLED) * own + PULLED / len(own) for own in project_each(found, reports.sizes)])
+        proper = map(project_to_simplex, np.split(found, ends(reports.sizes)))
+        point = np.concatenate([(1 - PULLED) * own + PULLED / len(own) for own in proper])
         known, directions = np.linalg.eigh(inside.T @ reports.information(point) @ inside)
         determined = known > UNDETERMINED * max(known[-1], LEAST)
         root = inside @ (directions[:, determined] / np.sqrt(known[determined]))

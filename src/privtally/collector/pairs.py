@@ -29,9 +29,6 @@ from privtally.mechanisms.fills import Places
 from privtally.names import Method
 from privtally.schema import label_text
 
-# Two attributes together: debiased tables from the reports that carry both answers, and fits to given marginals.
-
-
 MOST_CELLS = 1 << 26
 """With more labels times codes in an attribute, its channel is not undone: the matrix has 8 bytes a cell."""
 _TRACE_OF_INDEPENDENCE = 1e-6
@@ -46,23 +43,6 @@ def carries(plan: Plan, one: int, two: int) -> bool:
     if any(part.decoys for part in parts):
         return False
     return parts[0] is not parts[1] or parts[0].pivots > 1
-
-
-def joint_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
-    """The two-way table from all phases that carry it, weighted by their precision; None if none does."""
-    found = [table for phase in history if (table := reported(phase, one, two)) is not None]
-    return weighted([table.undone() for table in found]) if found else None
-
-
-def weighted(tables: Sequence[JointTable]) -> JointTable:
-    """The mean of some tables, weighted by their precision."""
-    precisions = np.array([1 / table.variances.sum() for table in tables])
-    weights = precisions / precisions.sum()
-    return JointTable(
-        sum((w * table.frequencies for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
-        sum((w**2 * table.variances for w, table in zip(weights, tables, strict=True)), np.array(0.0)),
-        sum(table.reports for table in tables),
-    )
 
 
 @dataclass(frozen=True)
@@ -120,20 +100,23 @@ def _undoing(channel: Asked) -> Floats:
     return matrix
 
 
-def shrunk(noisy: Floats, noise: float, first: Floats, second: Floats) -> Floats:
-    """The dependence in a noisy table shrunk towards the independent table with these marginals.
+def dependence(inside: JointTable, first: Floats, second: Floats) -> Floats:
+    """What a table with these margins has beyond the product of them, from what is inside its margins."""
+    return inside.frequencies - np.outer(first - 1 / len(first), second - 1 / len(second))
 
-    `noise` is the sum of the variances of the entries with the means of their rows and columns taken off.
 
-    If the true dependence D, the table less the product of its margins, has entries with the variance τ², and those of
-    the noisy one have the variance σ² more, its best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments
-    τ² + σ² is the noisy one's mean square, and σ² the mean of the variances.
+def shrunk(inside: JointTable, first: Floats, second: Floats) -> Floats:
+    """A table with these margins, its noisy dependence shrunk towards none.
+
+    If the true dependence has entries with the variance τ², and those of the noisy one have the variance σ² more, its
+    best linear estimate is τ²/(τ² + σ²) times the noisy one. By moments τ² + σ² is the noisy one's mean square, and σ²
+    the mean of the variances inside the margins.
     """
-    dependence = noisy - np.outer(noisy.sum(axis=1), noisy.sum(axis=0))
-    square = float(np.sum(dependence**2))
-    kept = max(1 - noise / square, 0.0) if square else 0.0
-    found: Floats = np.outer(first, second) + kept * dependence
-    return found
+    noisy = dependence(inside, first, second)
+    square = float(np.sum(noisy**2))
+    kept = max(1 - float(inside.variances.sum()) / square, 0.0) if square else 0.0
+    table: Floats = np.outer(first, second) + kept * noisy
+    return table
 
 
 def fitted(table: Floats, first: Floats, second: Floats) -> Floats:
@@ -160,12 +143,6 @@ def proportional(table: Floats, margins: Mapping[Places, Floats], close: float) 
         if all(np.abs(table.sum(axis=rests[axes]) - wanted).max() < close for axes, wanted in margins.items()):
             break
     return table
-
-
-def conditional_rows(joint: Floats) -> list[Floats]:
-    """The distribution of the second attribute given each label of the first; its marginal where that never occurs."""
-    marginal = joint.sum(axis=0)
-    return [row / row.sum() if row.sum() > 0 else marginal for row in joint]
 
 
 # Two-way tables that agree with the frequencies of every attribute by itself, and so with each other.
@@ -195,15 +172,15 @@ def consistent_table(history: Sequence[Phase], one: int, two: int, alone: Found)
     if not found:
         return None
     table = combined(found)
-    margin = margin_matrix(*map(len, margins))
+    rows, columns = table.frequencies.shape
+    margin = np.vstack([np.kron(np.eye(rows), np.ones(columns)), np.kron(np.ones(rows), np.eye(columns))])
     spread = table.covariance @ margin.T
     gain = spread @ np.linalg.pinv(margin @ spread, rcond=1e-9, hermitian=True)
     frequencies = table.frequencies.ravel()
     frequencies = frequencies + gain @ (np.concatenate(margins) - margin @ frequencies)
     within = np.maximum((table.covariance - gain @ spread.T).diagonal(), 0)
-    shape = table.frequencies.shape
-    variances = _with_margins(within, gain, alone, one, two).reshape(shape)
-    return JointTable(frequencies.reshape(shape), variances, table.reports)
+    variances = _with_margins(within, gain, alone, one, two).reshape(rows, columns)
+    return JointTable(frequencies.reshape(rows, columns), variances, table.reports)
 
 
 def carried(phase: Phase, one: int, two: int) -> Carried | None:
@@ -248,19 +225,12 @@ def combined(tables: Sequence[Carried]) -> Carried:
     return Carried(mean.reshape(tables[0].frequencies.shape), inside @ whole @ inside.T, reports)
 
 
-def margin_matrix(rows: int, columns: int) -> Floats:
-    """The matrix from the cells of a table, row after row, to its two margins laid end to end."""
-    first = np.kron(np.eye(rows), np.ones(columns))
-    second = np.kron(np.ones(rows), np.eye(columns))
-    return np.vstack([first, second])
-
-
 def _with_margins(within: Floats, gain: Floats, alone: Found, one: int, two: int) -> Floats:
     """The variance of every cell: that within the margins, and that of the margins.
 
     Where the covariance of the margins is not known, it is the largest that their standard errors allow.
     """
-    matrices = alone.covariance(one), alone.covariance(two), alone.between(one, two)
+    matrices = alone.covariance(one, one), alone.covariance(two, two), alone.covariance(one, two)
     if any(matrix is None for matrix in matrices):
         errors = np.sqrt(np.concatenate([alone.variances[one], alone.variances[two]]))
         bound: Floats = within + (np.abs(gain) @ errors) ** 2
@@ -284,18 +254,20 @@ def _many_cells(history: Sequence[Phase], one: int, two: int, alone: Found) -> J
 
 def interior_table(history: Sequence[Phase], one: int, two: int) -> JointTable | None:
     """What is left of a two-way table if the same is taken from all cells of a row, and of a column, so that its
-    margins are 0; None if no report carries it.
+    margins are 0, from all phases that carry it, weighted by their precision; None if none does.
     """
     found = [table for phase in history if (table := reported(phase, one, two)) is not None]
     if not found:
         return None
-    inside = (Reported(table.counts, (_centred(table.back[0]), _centred(table.back[1]))) for table in found)
-    return weighted([each.undone() for each in inside])
-
-
-def _centred(back: Floats) -> Floats:
-    centred: Floats = back - back.mean(axis=0)
-    return centred
+    backs = ([back - back.mean(axis=0) for back in table.back] for table in found)
+    tables = [Reported(table.counts, (one, two)).undone() for table, (one, two) in zip(found, backs, strict=True)]
+    precisions = np.array([1 / table.variances.sum() for table in tables])
+    weights = precisions / precisions.sum()
+    return JointTable(
+        np.tensordot(weights, [table.frequencies for table in tables], 1),
+        np.tensordot(weights**2, [table.variances for table in tables], 1),
+        sum(table.reports for table in tables),
+    )
 
 
 Table = tuple[tuple[float, ...], ...]
@@ -377,16 +349,14 @@ class PairEstimates(msgspec.Struct, frozen=True):
 @refusing_numerical_failure(EstimateError)
 def estimate_pair(history: History, first: str, second: str, method: Method = "likelihood") -> PairEstimate:
     """The two-way table of two attributes, from all phases whose reports carry both."""
-    _check(method)
-    history = in_rounds(in_order(history))[-1]
-    schema = history[0][0].schema
+    history = _last_round(history, method)
+    names = history[0][0].schema.names
     for name in (first, second):
-        if name not in schema.names:
-            raise EstimateError(f"there is no question '{name}'; the plan has {', '.join(schema.names)}")
+        if name not in names:
+            raise EstimateError(f"there is no question '{name}'; the plan has {', '.join(names)}")
     if first == second:
         raise EstimateError(f"a pair needs two questions, got '{first}' twice; name another one")
-    alone = one_way(history, method)
-    found = _table(history, schema.names.index(first), schema.names.index(second), alone, method)
+    found = _table(history, names.index(first), names.index(second), one_way(history, method), method)
     if found is None:
         raise EstimateError(f"these reports say nothing about '{first}' and '{second}' together; {_WHO_DOES}")
     return found
@@ -395,8 +365,7 @@ def estimate_pair(history: History, first: str, second: str, method: Method = "l
 @refusing_numerical_failure(EstimateError)
 def estimate_pairs(history: History, method: Method = "likelihood") -> PairEstimates:
     """The two-way tables of all pairs of attributes that some phase's reports carry."""
-    _check(method)
-    history = in_rounds(in_order(history))[-1]
+    history = _last_round(history, method)
     names = history[0][0].schema.names
     alone = one_way(history, method)
     found = {pair: _table(history, *pair, alone, method) for pair in combinations(range(len(names)), 2)}
@@ -407,9 +376,10 @@ def estimate_pairs(history: History, method: Method = "likelihood") -> PairEstim
     return PairEstimates(tables, missing)
 
 
-def _check(method: Method) -> None:
+def _last_round(history: History, method: Method) -> History:
     if method not in ("unbiased", "likelihood"):
         raise EstimateError("two-way tables need the method likelihood or unbiased; choose one of them")
+    return in_rounds(in_order(history))[-1]
 
 
 def _table(history: History, one: int, two: int, alone: Found, method: Method) -> PairEstimate | None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from math import exp, lgamma, log, sqrt
+from math import erfc, exp, lgamma, log, sqrt
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from privtally.documents.counts import check_counts
 from privtally.documents.estimate import Change
 from privtally.errors import EstimateError
 from privtally.exact.types import Floats
-
-# The history of a campaign: its phases, each with its counts, in order and round by round.
 
 
 def in_order(history: History) -> list[Phase]:
@@ -50,58 +48,35 @@ def in_rounds(history: History) -> list[History]:
 # The chi-square distribution, central and not: tail probabilities, and the shift that a test sees often enough.
 
 
-def tail(value: float, degrees: float) -> float:
-    """The probability that a chi-square variable exceeds a value."""
+def tails(value: float, degrees: int, more: int = 0) -> Floats:
+    """The probabilities that chi-square variables with so many degrees of freedom, and with 2, 4, … 2 · `more` more of
+    them, exceed a value. Every two degrees add a term of the series of the incomplete gamma function.
+    """
     if value <= 0:
-        return 1.0
-    shape, half = degrees / 2, value / 2
-    front = exp(shape * log(half) - half - lgamma(shape))
-    if half < shape + 1:
-        term = total = 1 / shape
-        while term > 1e-16 * total:
-            shape += 1
-            term *= half / shape
-            total += term
-        return max(0.0, 1 - front * total)
-    return front * _fraction(shape, half)
+        return np.ones(1 + more)
+    half, before = value / 2, (degrees - 1) // 2
+    least = erfc(sqrt(half)) if degrees % 2 else exp(-half)
+    terms = _poisson(np.arange(before + more, dtype=np.float64) + (0.5 if degrees % 2 else 1.0), half)
+    return np.minimum(least + np.append(0.0, terms.cumsum()), 1.0)[before:]
 
 
-def _fraction(shape: float, half: float) -> float:
-    """The continued fraction of the upper incomplete gamma function, by Lentz's method."""
-    tiny = 1e-300
-    start = half + 1 - shape
-    upper, lower = 1 / tiny, 1 / start
-    found = lower
-    for step in range(1, 10_000):
-        factor = -step * (step - shape)
-        start += 2
-        lower = 1 / (factor * lower + start or tiny)
-        upper = start + factor / upper or tiny
-        found *= lower * upper
-        if abs(lower * upper - 1) < 1e-15:
-            break
-    return found
-
-
-def critical(level: float, degrees: int) -> float:
-    """The value that is exceeded with this probability."""
-    return _crossing(lambda value: level - tail(value, degrees), degrees + 10.0)
+def _poisson(numbers: Floats, mean: float) -> Floats:
+    """The probabilities of these numbers of events, and what the formula gives between whole numbers."""
+    logs: Floats = numbers * log(mean) - mean - np.array([lgamma(number + 1) for number in numbers.tolist()])
+    return np.exp(logs)
 
 
 @lru_cache(maxsize=64)
 def seen_shift(level: float, degrees: int, power: float) -> float:
     """The non-centrality that a test at this level sees with this probability."""
-    bound = critical(level, degrees)
+    bound = _crossing(lambda value: level - float(tails(value, degrees)[0]), degrees + 10.0)
     return _crossing(lambda shift: _shifted_tail(bound, degrees, shift) - power, 10.0)
 
 
 def _shifted_tail(value: float, degrees: int, shift: float) -> float:
     """The probability that a chi-square variable with a non-centrality exceeds a value: a mixture over Poisson."""
-    half = shift / 2
-    reach = 10 * sqrt(half) + 20
-    numbers = range(max(0, int(half - reach)), int(half + reach) + 1)
-    weights = (exp(number * log(half) - half - lgamma(number + 1)) if half else float(not number) for number in numbers)
-    return sum(weight * tail(value, degrees + 2 * number) for number, weight in zip(numbers, weights, strict=True))
+    numbers = np.arange(shift / 2 + 10 * sqrt(shift / 2) + 20)
+    return float(_poisson(numbers, shift / 2) @ tails(value, degrees, len(numbers) - 1))
 
 
 def _crossing(rising: Callable[[float], float], start: float) -> float:
@@ -245,7 +220,7 @@ def _compare(track: Track) -> tuple[float, Floats, int]:
     degrees = (len(track.points) - 1) * track.basis.shape[1]
     before = np.linalg.inv(sum(precisions[:-1], np.zeros(())))
     spread = track.basis @ (before + track.covariances[-1]) @ track.basis.T
-    return tail(statistic, degrees), spread, degrees
+    return float(tails(statistic, degrees)[0]), spread, degrees
 
 
 def _visible(spread: Floats, degrees: int, level: float) -> float:

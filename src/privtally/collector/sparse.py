@@ -49,9 +49,8 @@ def _mixture(difference: Floats, total: Floats) -> Floats:
     for _ in range(MOST_ROUNDS):
         moved = (times / (densities @ weights)) @ densities * weights + extra
         moved /= moved.sum()
-        done = np.abs(moved - weights).max() < CLOSE_ENOUGH
-        weights = moved
-        if done:
+        weights, change = moved, np.abs(moved - weights).max()
+        if change < CLOSE_ENOUGH:
             break
     return weights
 

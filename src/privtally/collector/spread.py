@@ -18,31 +18,24 @@ from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.mechanism import Part
 
-# What one phase alone says: its counts carried back through its mechanism, part by part.
-
 
 @dataclass(frozen=True)
 class PhaseEstimate:
-    """Frequencies and variances for each attribute, which of them are determined, and the worst condition number."""
+    """Frequencies and variances for each attribute, which of them are determined, the worst condition number, and the
+    parts whose operators were undone.
+    """
 
     frequencies: Sequence[Floats]
     variances: Sequence[Floats]
     known: Sequence[bool]
     condition: float
-
-
-def invert(plan: Plan, counts: Counts) -> PhaseEstimate:
-    """Undo the exact operator of every part: unbiased wherever `known`."""
-    return _carried_back(plan, counts, plan.mechanism.parts)
-
-
-def debias_as_randomized_response(plan: Plan, counts: Counts) -> PhaseEstimate:
-    """The paper's Phase II estimator, as if every attribute had been randomised itself: f = (c/n − q) / (p − q)."""
-    return _carried_back(plan, counts, as_randomized_response(plan))
+    parts: Sequence[Part] = ()
 
 
 def as_randomized_response(plan: Plan) -> list[Part]:
-    """The parts that a plan would have if every attribute had been randomised itself."""
+    """The parts that a plan would have if every attribute had been randomised itself: undoing these is the paper's
+    Phase II estimator, f = (c/n − q) / (p − q).
+    """
     return [
         Part((own,), 1, (channel,))
         for part in plan.mechanism.parts
@@ -50,7 +43,7 @@ def as_randomized_response(plan: Plan) -> list[Part]:
     ]
 
 
-def terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
+def _terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
     """What the reports to a part with several hidden pivots say; refused if they were not kept whole."""
     subs = counts.parts.get(part.attributes)
     if subs is None:
@@ -61,85 +54,63 @@ def terms_of_part(plan: Plan, counts: Counts, part: Part) -> Terms:
     return terms_of(part, subs)
 
 
-@dataclass(frozen=True)
-class Observed:
-    """What the reports that are not silent say about one attribute: for each label the share with a code of its set.
-
-    `variances` are those of the shares once their mean is taken off, since frequencies are made to sum to 1.
+def observed(plan: Plan, counts: Counts, part: Part) -> tuple[list[Floats], list[Floats]]:
+    """For each attribute of a part, among the reports that show it, the share with a code of each label's set, and the
+    variances of these shares once their mean is taken off, since frequencies are made to sum to 1.
     """
-
-    people: int
-    shares: Floats
-    variances: Floats
-
-
-def observed(plan: Plan, counts: Counts, part: Part) -> list[Observed]:
-    """What a phase's counts say about the attributes of a part."""
-    found = []
+    shares, variances = [], []
     for own, channel in zip(part.attributes, part.asked, strict=True):
         tally = counts.attributes[own][: channel.outputs]
         people = int(tally.sum())
         if not people:
             name = plan.schema.names[own]
             raise EstimateError(f"nobody answered question '{name}' in phase {plan.phase}; collect more")
-        variances = _centred_variances(channel, smooth(tally)) / people
-        found.append(Observed(people, channel.support(tally.astype(float)) / people, variances))
-    return found
+        shares.append(channel.support(tally.astype(float)) / people)
+        variances.append(report_variances(channel, smooth(tally)) / people)
+    return shares, variances
 
 
-def _centred_variances(channel: Asked, reported: Floats) -> Floats:
-    """For each label the variance, in one report, of belonging to its set less the share of labels it belongs to."""
-    held = channel.holder_counts() / channel.inputs
-    shares = channel.support(reported)
-    squares = shares - 2 * channel.support(reported * held) + reported @ held**2
-    variances: Floats = squares - (shares - reported @ held) ** 2
-    return variances
-
-
-def _carried_back(plan: Plan, counts: Counts, parts: Sequence[Part]) -> PhaseEstimate:
-    frequencies: dict[int, Floats] = {}
-    variances: dict[int, Floats] = {}
-    known: dict[int, bool] = {}
+def invert(plan: Plan, counts: Counts, parts: Sequence[Part] | None = None) -> PhaseEstimate:
+    """Undo the exact operator of every part, the plan's unless others are given: unbiased wherever `known`."""
+    parts = plan.mechanism.parts if parts is None else parts
+    undone: dict[int, tuple[Floats, Floats, bool]] = {}
     condition = 1.0
     for part in parts:
         if not part.linear:
-            terms = terms_of_part(plan, counts, part)
-            for place, own in enumerate(part.attributes):
-                frequencies[own], known[own] = terms.frequencies((place,)), terms.known(place)
-                variances[own] = terms.between((place,), (place,)).diagonal()
+            terms = _terms_of_part(plan, counts, part)
+            for place, attribute in enumerate(part.attributes):
+                variances = terms.between((place,), (place,)).diagonal()
+                undone[attribute] = terms.frequencies((place,)), variances, terms.known(place)
             condition = max(condition, terms.condition)
             continue
-        seen = observed(plan, counts, part)
+        shares, noise = observed(plan, counts, part)
         inverse = inverse_of(part)
-        spreads = _variances(inverse, counts, part, seen)
-        found = inverse.apply([own.shares for own in seen])
+        spreads = _variances(inverse, counts, part, noise)
+        found = inverse.apply(shares)
         # Where a code belongs to the sets of several labels, frequencies sum to 1 only on average.
         found = [own + (1 - own.sum()) / len(own) for own in found]
-        for own, f, v, k in zip(part.attributes, found, spreads, inverse.known, strict=True):
-            frequencies[own], variances[own], known[own] = f, v, k
+        undone |= zip(part.attributes, zip(found, spreads, inverse.known, strict=True), strict=True)
         condition = max(condition, inverse.condition)
-    order = range(plan.mechanism.width)
-    return PhaseEstimate(
-        [frequencies[own] for own in order], [variances[own] for own in order], [known[own] for own in order], condition
-    )
+    columns = zip(*(undone[attribute] for attribute in range(plan.mechanism.width)), strict=True)
+    frequencies, spreads, known = map(list, columns)
+    return PhaseEstimate(frequencies, spreads, known, condition, parts)
 
 
-def _variances(inverse: Inverse, counts: Counts, part: Part, seen: Sequence[Observed]) -> list[Floats]:
-    """The variance of every frequency of a part."""
+def _variances(inverse: Inverse, counts: Counts, part: Part, spreads: Sequence[Floats]) -> list[Floats]:
+    """The variance of every frequency of a part, from those of the observed shares."""
     if not isinstance(inverse, ByLabel):
         places = list(zip(part.attributes, part.asked, strict=True))
         spread = covariance(counts, places, places)
         return [
             np.einsum("ij,jk,ik->i", back, spread, back, optimize=True)
-            for back in (np.hstack(inverse.back(own)) for own in range(len(seen)))
+            for back in (np.hstack(inverse.back(own)) for own in range(len(spreads)))
         ]
     weights = inverse.weights
-    spreads = [own.variances for own in seen]
     variances = [np.zeros(len(spread)) for spread in spreads]
     for one, spread in enumerate(spreads):
         for own in np.flatnonzero(weights[:, one]):
             variances[own] += weights[own, one] ** 2 * spread
-    for one, two in combinations(range(len(seen)), 2):
+    for one, two in combinations(range(len(spreads)), 2):
         both = np.flatnonzero(weights[:, one] * weights[:, two])
         if both.size:
             shared, is_bound = _shared_spread(counts, part, one, two, spreads)
@@ -198,6 +169,15 @@ def centred(spread: Floats) -> Floats:
     rows = spread - spread.mean(axis=0)
     both: Floats = rows - rows.mean(axis=1, keepdims=True)
     return both
+
+
+def report_variances(channel: Asked, reported: Floats) -> Floats:
+    """For each label the variance, in one report, of belonging to its set less the share of labels it belongs to."""
+    held = channel.holder_counts() / channel.inputs
+    shares = channel.support(reported)
+    squares = shares - 2 * channel.support(reported * held) + reported @ held**2
+    variances: Floats = squares - (shares - reported @ held) ** 2
+    return variances
 
 
 def smooth(tally: Integers) -> Floats:

@@ -32,9 +32,6 @@ from privtally.mechanisms.channels import Asked
 from privtally.names import Method
 from privtally.schema import Attribute, Bins
 
-# What follows from an attribute's frequencies: shares among those who answered, mean and quantiles of numbers.
-
-
 SHARES = (0.25, 0.5, 0.75)
 
 
@@ -117,21 +114,12 @@ def _located(bins: Bins, value: float, low: float, high: float) -> Located:
     return Located(float(np.clip(value, low, high)), low, high)
 
 
-# One attribute of an estimate: its frequencies, and what follows from them where it may be skipped or has bins.
-
-
-def _unknown(_one: int, _two: int) -> None:
-    """No covariance between attributes."""
-
-
 class Found(NamedTuple):
-    """Frequencies and variances of every attribute, and the covariance within one of them where that is known."""
+    """Frequencies and variances of every attribute, and the covariance of two of them, or of one, where it is known."""
 
     frequencies: list[Floats]
     variances: list[Floats]
-    covariance: Callable[[int], Floats | None]
-    between: Callable[[int, int], Floats | None] = _unknown
-    """The covariance between two attributes, where that is known."""
+    covariance: Callable[[int, int], Floats | None]
     bounds: tuple[list[Floats], list[Floats]] | None = None
     """Where the 95 % intervals begin and end, if not at 1.96 standard errors."""
     alone: "Found | None" = None
@@ -194,7 +182,7 @@ def attribute_estimate(
 def _chosen(attribute: Attribute, own: int, found: Found, notes: list[str]) -> tuple[Floats, Spread | None]:
     """The frequencies of the labels that people chose, and their spread if enough people chose one."""
     answers, errors = attribute.answers, np.sqrt(found.variances[own])
-    matrix, chosen = found.covariance(own), found.frequencies[own][:answers]
+    matrix, chosen = found.covariance(own, own), found.frequencies[own][:answers]
     if np.isinf(errors).any():
         return chosen, None
     skipped = float(errors[-1]) if attribute.optional else 0.0
@@ -265,11 +253,6 @@ def _top(attribute: AttributeEstimate, unbiased: AttributeEstimate, most: int) -
     # An interval contains its frequency, and ends at 0 and 1.
     low = np.minimum(frequencies, np.maximum(middle - reach, 0))
     high = np.maximum(frequencies, np.minimum(middle + reach, 1))
-    return TopLabels(
-        labels=tuple(attribute.labels[code] for code in chosen),
-        frequencies=tuple(frequencies[chosen].tolist()),
-        standard_errors=tuple(errors[chosen].tolist()),
-        low=tuple(low[chosen].tolist()),
-        high=tuple(high[chosen].tolist()),
-        of=len(frequencies),
-    )
+    labels = tuple(attribute.labels[code] for code in chosen)
+    shown, spreads, start, end = (tuple(values[chosen].tolist()) for values in (frequencies, errors, low, high))
+    return TopLabels(labels, shown, spreads, start, end, of=len(frequencies))

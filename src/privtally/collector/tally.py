@@ -14,9 +14,6 @@ from privtally.exact.types import Codes, Floats, Integers
 from privtally.mechanisms.mechanism import Part
 from privtally.schema import code_type
 
-# How often each combination of codes occurs, for groups of attributes: one count of the reports for many tables.
-
-
 Block = tuple[int, ...]
 """Attributes whose codes are combined."""
 Group = tuple[Block, ...]
@@ -48,7 +45,9 @@ def covering(outputs: Sequence[int], attributes: Iterable[int], pairs: Iterable[
     return alone + [(blocks[one], blocks[two]) for one, two in together]
 
 
-def tabulate(codes: Codes, outputs: Sequence[int], groups: Collection[Group]) -> dict[Group, Integers]:
+def tabulate(
+    codes: Codes | Integers, outputs: Sequence[int], groups: Collection[Group], times: Integers | None = None
+) -> dict[Group, Integers]:
     """For each group the number of reports with each combination of its codes; all codes must be in range."""
     cells = {block: prod(outputs[own] for own in block) for group in groups for block in group}
     tables = {group: np.zeros(prod(cells[block] for block in group), dtype=np.int64) for group in groups}
@@ -58,11 +57,11 @@ def tabulate(codes: Codes, outputs: Sequence[int], groups: Collection[Group]) ->
         combined = {block: _combined([(piece[:, own], outputs[own]) for own in block]) for block in cells}
         for group, table in tables.items():
             keys = _combined([(combined[block], cells[block]) for block in group])
-            table += np.bincount(keys, minlength=len(table))
+            table += add_up(keys, None if times is None else times[start : start + chunk], len(table))
     return {group: table.reshape([cells[block] for block in group]) for group, table in tables.items()}
 
 
-def _combined(columns: Sequence[tuple[Codes, int]]) -> Codes:
+def _combined(columns: Sequence[tuple[Codes | Integers, int]]) -> Codes:
     """Columns of codes, each with its number of codes, as one column; the last one counts fastest."""
     (first, _), *others = columns
     keys = first.astype(code_type((prod(size for _, size in columns),)), copy=False)
@@ -126,7 +125,6 @@ def _ranges(block: Block, outputs: Sequence[int]) -> dict[int, slice]:
 
 
 def _sum_to(table: Integers, axes: tuple[int, ...]) -> Integers:
-    """The sums over all axes but these."""
     summed: Integers = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in axes))
     return summed
 
@@ -152,64 +150,56 @@ def tally(plan: Plan, reports: Iterable[Report], limit: int = SUB_REPORT_LIMIT) 
     return count(plan, codes_once, limit).leaving_out(repeated, {"id_conflict": aside} if aside else {})
 
 
-def count(plan: Plan, codes: Codes, limit: int = SUB_REPORT_LIMIT) -> Counts:
+def count(plan: Plan, codes: Codes | Integers, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of an array of private codes (report, attribute)."""
+    return count_times(plan, codes, None, limit)
+
+
+def count_times(plan: Plan, codes: Codes | Integers, times: Integers | None, limit: int = SUB_REPORT_LIMIT) -> Counts:
+    """The counts of reports (rows of codes) of which each was seen so many times, once if none are given."""
     _check_codes(plan, codes)
     outputs = plan.mechanism.outputs
     several = [part for part in plan.mechanism.parts if len(part.attributes) > 1]
     few: list[Group] = [(part.attributes,) for part in several if prod(part.outputs) <= SUB_REPORT_LIMIT]
-    tables = tabulate(codes, outputs, few)
-    parts = {part.attributes: _sub_reports(part, codes, tables.get((part.attributes,)), limit) for part in several}
+    tables = tabulate(codes, outputs, few, times)
+    parts = {
+        part.attributes: _sub_reports(part, codes, times, tables.get((part.attributes,)), limit) for part in several
+    }
     _check_answers(several, codes, parts)
     kept = kept_pairs(outputs, parts)
     seen = one_way(tables, outputs)
-    more = tabulate(codes, outputs, covering(outputs, set(range(len(outputs))) - seen.keys(), kept))
+    more = tabulate(codes, outputs, covering(outputs, set(range(len(outputs))) - seen.keys(), kept), times)
     seen |= one_way(more, outputs)
     pairs = two_way(more, outputs) if kept else {}
     attributes = tuple(seen[own] for own in range(len(outputs)))
-    return Counts(plan.digest, len(codes), attributes, parts, {pair: pairs[pair] for pair in kept}, limit)
+    reports = len(codes) if times is None else int(times.sum())
+    return Counts(plan.digest, reports, attributes, parts, {pair: pairs[pair] for pair in kept}, limit)
 
 
-def _sub_reports(part: Part, codes: Codes, table: Integers | None, limit: int) -> SubReports | None:
+def _sub_reports(
+    part: Part, codes: Codes | Integers, times: Integers | None, table: Integers | None, limit: int
+) -> SubReports | None:
     """The distinct sub-reports of a part, from a table of all possible ones if there is one; None past the limit."""
     if table is not None:
         (cells,) = np.nonzero(table)
         rows = np.stack(np.unravel_index(cells, part.outputs), axis=1)
         return SubReports(rows, table[cells]) if len(cells) <= limit else None
+    times = np.ones(len(codes), dtype=np.int64) if times is None else times
     total: SubReports | None = SubReports(np.empty((0, len(part.outputs)), np.int64), np.empty(0, np.int64))
     for start in range(0, len(codes), _CHUNK):
-        if total is None:
-            break
-        piece = codes[start : start + _CHUNK, list(part.attributes)]
-        own = distinct(part.outputs, piece, np.ones(len(piece), dtype=np.int64))
-        total = merge(part.outputs, total, own, limit)
+        piece = slice(start, start + _CHUNK)
+        if total is not None:
+            subs = distinct(part.outputs, codes[piece, list(part.attributes)], times[piece])
+            total = merge(part.outputs, total, subs, limit)
     return total
 
 
 def nothing(plan: Plan, limit: int = SUB_REPORT_LIMIT) -> Counts:
     """The counts of no reports: adding them changes nothing."""
-    empty = np.empty((0, plan.mechanism.width), dtype=np.uint8)
-    return count_times(plan, empty, np.ones(0, dtype=np.int64), limit)
+    return count(plan, np.empty((0, plan.mechanism.width), dtype=np.uint8), limit)
 
 
-def count_times(plan: Plan, codes: Codes | Integers, times: Integers, limit: int = SUB_REPORT_LIMIT) -> Counts:
-    """The counts of reports (rows of codes, each possible under the plan) of which each was seen several times."""
-    outputs = plan.mechanism.outputs
-    codes = codes.astype(np.int64, copy=False)
-    attributes = tuple(add_up(column, times, size) for column, size in zip(codes.T, outputs, strict=True))
-    parts: dict[tuple[int, ...], SubReports | None] = {}
-    for part in plan.mechanism.parts:
-        if len(part.attributes) > 1:
-            subs = distinct(part.outputs, codes[:, list(part.attributes)], times)
-            parts[part.attributes] = subs if len(subs) <= limit else None
-    pairs = {}
-    for one, two in kept_pairs(outputs, parts):
-        shape = outputs[one], outputs[two]
-        pairs[one, two] = add_up(codes[:, one] * shape[1] + codes[:, two], times, prod(shape)).reshape(shape)
-    return Counts(plan.digest, int(times.sum()), attributes, parts, pairs, limit)
-
-
-def _check_codes(plan: Plan, codes: Codes) -> None:
+def _check_codes(plan: Plan, codes: Codes | Integers) -> None:
     """Refuse codes that no report to the plan can have."""
     mechanism = plan.mechanism
     if codes.ndim != 2 or codes.shape[1] != mechanism.width or not np.issubdtype(codes.dtype, np.integer):
@@ -222,7 +212,9 @@ def _check_codes(plan: Plan, codes: Codes) -> None:
             raise CountsError(f"attribute '{name}' has a code outside 0 to {size - 1}")
 
 
-def _check_answers(parts: Sequence[Part], codes: Codes, found: Mapping[tuple[int, ...], SubReports | None]) -> None:
+def _check_answers(
+    parts: Sequence[Part], codes: Codes | Integers, found: Mapping[tuple[int, ...], SubReports | None]
+) -> None:
     """Refuse reports that show more or fewer attributes of a part than it must."""
     for part in parts:
         if part.silent:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -96,7 +96,7 @@ USUAL_LEARNING = Learning()
 
 
 class AskingOptions(TypedDict, total=False):
-    """The keywords of `Asking.of`, for functions that pass them on."""
+    """The keywords of `Asking.of`."""
 
     groups: GroupNames | None
     pivots: int
@@ -131,36 +131,29 @@ class Asking(msgspec.Struct, frozen=True):
         self.learning.check(self.mechanism)
 
     @classmethod
-    def of(
-        cls,
-        mechanism: str,
-        *,
-        groups: GroupNames | None = None,
-        pivots: int = 1,
-        decoys: int | None = None,
-        together: int | None = None,
-        single: float | None = None,
-        pairs_of: GroupNames | None = None,
-        rule: Rule | None = None,
-        later_groups: GroupNames | Literal["auto"] | None = None,
-        phase1_share: float | None = None,
-    ) -> "Asking":
+    def of(cls, mechanism: str, **options: Unpack[AskingOptions]) -> "Asking":
         """How a campaign asks, from what people say: the mechanism's name as they write it, and pivots, which are those
         of later phases where the mechanism learns.
         """
-        named = mechanism_named(mechanism)
-        learns = NAMED[named].learns
+        named, pivots = mechanism_named(mechanism), options.get("pivots", 1)
         check_pivots(pivots)
-        later = later_groups if later_groups is None or later_groups == "auto" else tuple(map(tuple, later_groups))
-        learning = Learning(rule=rule, groups=later, pivots=pivots if learns else 1, phase1_share=phase1_share)
+        groups, later = options.get("groups"), options.get("later_groups")
+        first, then = (1, pivots) if NAMED[named].learns else (pivots, 1)
+        learning = Learning(
+            rule=options.get("rule"),
+            groups=later if later is None or later == "auto" else tuple(map(tuple, later)),
+            pivots=then,
+            phase1_share=options.get("phase1_share"),
+        )
+        pairs = options.get("pairs_of")
         return cls(
             named,
             None if groups is None else tuple(map(tuple, groups)),
-            1 if learns else pivots,
-            decoys,
-            together,
-            single,
-            None if pairs_of is None else tuple(map(tuple, pairs_of)),
+            first,
+            options.get("decoys"),
+            options.get("together"),
+            options.get("single"),
+            None if pairs is None else tuple(map(tuple, pairs)),
             learning,
         )
 

@@ -26,9 +26,6 @@ from privtally.exact.types import Codes, Integers
 from privtally.mechanisms.mechanism import Part
 from privtally.names import SetAside
 
-# Distinct sub-reports with their numbers, and the pairwise tables that take their place where there are too many.
-
-
 SUB_REPORT_LIMIT = 1 << 18
 """How many distinct sub-reports of a part are kept at most."""
 MAX_PAIR_CELLS = 4_000_000
@@ -73,9 +70,9 @@ def pair_tables(part: Sequence[int], outputs: Sequence[int], subs: SubReports) -
     return tables
 
 
-def add_up(codes: Integers, times: Integers, size: int) -> Integers:
-    """How often each code was seen; sums of integers below 2^53 are exact as floats."""
-    return np.bincount(codes, times, size).astype(np.int64)
+def add_up(codes: Codes | Integers, times: Integers | None, size: int) -> Integers:
+    """How often each code was seen, each time once if not given; sums of integers below 2^53 are exact as floats."""
+    return np.bincount(codes, times, size).astype(np.int64, copy=False)
 
 
 def distinct(outputs: Sequence[int], codes: Codes | Integers, times: Integers) -> SubReports:

@@ -22,9 +22,6 @@ from privtally.mechanisms.together import TogetherPlan, together
 from privtally.names import MECHANISMS, MechanismName, Rule, plain_name
 from privtally.schema import Schema
 
-# Where a later phase's parameters came from.
-
-
 MOST_PIVOTS = 3
 """The largest number of questions that a report may answer in a group."""
 
@@ -78,9 +75,6 @@ def check_pivots(pivots: int) -> None:
     """Refuse a number of pivots that no group can have."""
     if isinstance(pivots, bool) or not isinstance(pivots, int) or not 1 <= pivots <= MOST_PIVOTS:
         raise PlanError(f"the number of pivots must be a whole number from 1 to {MOST_PIVOTS}, got {pivots}")
-
-
-# Groups of attributes, as people name them and as a plan states them.
 
 
 def several(groups: Groups) -> Groups | None:

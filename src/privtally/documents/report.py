@@ -86,29 +86,6 @@ def _texts(codes: list[int], silence: int | None) -> Iterable[str]:
     return map(str, codes) if silence is None else ("null" if code == silence else str(code) for code in codes)
 
 
-@dataclass(frozen=True)
-class AllowedReports:
-    """The reports that a plan allows, as data: whoever must state the rule in another language reads it here."""
-
-    labels: tuple[int, ...]
-    """How many codes each attribute has; a code is an integer from 0 to below this number."""
-    nullable: tuple[bool, ...]
-    """Whether each attribute may be null, which is "not asked"; it counts as the code after the last one."""
-    shown: tuple[tuple[tuple[int, ...], int], ...]
-    """The attributes of each part that leaves some out, and how many of them every report shows."""
-
-
-def allowed_reports(plan: Plan) -> AllowedReports:
-    """What a report to a plan may hold."""
-    mechanism = plan.mechanism
-    outputs = zip(mechanism.outputs, mechanism.silences, strict=True)
-    return AllowedReports(
-        labels=tuple(output if silence is None else silence for output, silence in outputs),
-        nullable=tuple(silence is not None for silence in mechanism.silences),
-        shown=tuple((part.attributes, part.shown) for part in mechanism.parts if part.silent),
-    )
-
-
 def check_report(plan: Plan, report: Report) -> list[int]:
     """The codes of a report that answers this plan, "not asked" as the code after the last one; else refused."""
     if report.plan != plan.digest:
@@ -116,22 +93,25 @@ def check_report(plan: Plan, report: Report) -> list[int]:
             f"the report answers plan {report.plan[:12]}…, not {plan.digest[:12]}… (phase {plan.phase}); "
             "tally it with its own plan"
         )
-    allowed = allowed_reports(plan)
-    if len(report.codes) != len(allowed.labels):
-        raise ReportError(f"the report has {len(report.codes)} codes, the plan {len(allowed.labels)}")
+    mechanism = plan.mechanism
+    if len(report.codes) != mechanism.width:
+        raise ReportError(f"the report has {len(report.codes)} codes, the plan {mechanism.width}")
     codes = []
-    for name, code, labels, nullable in zip(plan.columns, report.codes, allowed.labels, allowed.nullable, strict=True):
-        if code is None and not nullable:
+    for name, code, outputs, silence in zip(
+        plan.columns, report.codes, mechanism.outputs, mechanism.silences, strict=True
+    ):
+        answers = outputs if silence is None else silence
+        if code is None and silence is None:
             raise ReportError(f"attribute '{name}' is null, but the plan answers it in every report")
-        if code is not None and not 0 <= code < labels:
+        if code is not None and not 0 <= code < answers:
             raise ReportError(f"attribute '{name}' has a code that the plan does not have")
-        codes.append(labels if code is None else code)
-    for attributes, number in allowed.shown:
-        shown = sum(report.codes[attribute] is not None for attribute in attributes)
-        if shown != number:
+        codes.append(answers if code is None else code)
+    for part in mechanism.parts:
+        shown = sum(report.codes[attribute] is not None for attribute in part.attributes)
+        if shown != part.shown:
             raise ReportError(
-                f"the report cannot come from its plan: a report must show {number} of {len(attributes)} attributes, "
-                f"this one has {shown}"
+                f"the report cannot come from its plan: a report must show {part.shown} of {len(part.attributes)} "
+                f"attributes, this one has {shown}"
             )
     return codes
 

@@ -1,4 +1,4 @@
-"""Bounds as people read them."""
+"""e to a rational power between two rationals, probabilities in units of 2^-32, and bounds as people read them."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privtally.errors import PlanError
-
-# e to a rational power, between two rationals: what every statement about a privacy budget rests on.
 
 
 def exp_bounds(power: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
@@ -53,9 +51,6 @@ def log_floor(ratio: Fraction) -> float:
         return nearest if Decimal(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
-# Probabilities rounded to what a plan can state exactly: whole multiples of 2^-32.
-
-
 PROBABILITY_UNIT = 1 << 32
 """Probabilities that a plan states (copies, priors, tables) are whole multiples of one part in this many."""
 
@@ -83,10 +78,7 @@ def whole_parts(probability: float) -> int:
     return int(parts)
 
 
-_NOISE = 9
-"""Digits that are right in a float that was computed."""
-
-
 def rounded_up(bound: float) -> Decimal:
     """A bound rounded up to two digits that matter, or three just above 1: a promise says no less than it means."""
-    return Context(prec=3 if 1 < bound < 1.5 else 2, rounding=ROUND_CEILING).create_decimal(f"{bound:.{_NOISE}g}")
+    # Nine digits are right in a float that was computed.
+    return Context(prec=3 if 1 < bound < 1.5 else 2, rounding=ROUND_CEILING).create_decimal(f"{bound:.9g}")

@@ -58,9 +58,6 @@ from privtally.tables.frames import Declared, Native, records_of, schema_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Independent jobs over several processes; an interruption stops all of them at once.
-
-
 Result = TypeVar("Result")
 
 LOOK_AGAIN = 0.5
@@ -115,9 +112,6 @@ def _leave_signals_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _hold_signals(held=False)
-
-
-# What can be run: mechanisms, with the learning rules of those that have some, in groups or with several pivots.
 
 
 Names = tuple[tuple[str, ...], ...]
@@ -226,19 +220,12 @@ class Score:
         }
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison:
-    """How mechanisms did on the same people, the best first at each budget; it prints itself as a table."""
+class Tabular:
+    """What is a table of results."""
 
-    scores: Sequence[Score]
-    people: int
-    runs: int
-
-    def table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
         """The columns and rows of a table."""
-        columns = ["epsilon", "mechanism", "method", "mse", "standard_error", "percentage_points"]
-        rows = [(s.epsilon, s.name, s.method, s.mse, s.standard_error, s.points) for s in self.scores]
-        return columns, rows
+        raise NotImplementedError
 
     def to_frame(self, library: Library | None = None) -> Any:
         """The table as a frame of pandas, Polars or PyArrow, whichever is there, unless one is named."""
@@ -247,6 +234,26 @@ class Comparison:
     def to_pandas(self) -> Any:
         """The same in pandas."""
         return self.to_frame("pandas")
+
+    def __repr__(self) -> str:
+        columns, rows = self.table()
+        cells = [list(columns), *(list(map(_cell, row)) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
+    """How mechanisms did on the same people, the best first at each budget; it prints itself as a table."""
+
+    scores: Sequence[Score]
+    people: int
+    runs: int
+
+    def table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
+        columns = ["epsilon", "mechanism", "method", "mse", "standard_error", "percentage_points"]
+        rows = [(s.epsilon, s.name, s.method, s.mse, s.standard_error, s.points) for s in self.scores]
+        return columns, rows
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """The mean squared error against ε, a line for each mechanism with its best method; at one budget a row for
@@ -259,14 +266,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         title = f"{self.people:,} people, {self.runs} simulated {'run' if self.runs == 1 else 'runs'}"
-        return f"{title}; the smaller the mean squared error (mse) the better\n{text_table(*self.table())}"
-
-
-def text_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table in plain text."""
-    cells = [list(columns), *(list(map(_cell, row)) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+        return f"{title}; the smaller the mean squared error (mse) the better\n{super().__repr__()}"
 
 
 def _cell(value: Any) -> str:
@@ -416,14 +416,12 @@ def study_variant(study: Study, variant: Asking | OwnAsking, epsilon: float, met
         first: Plan | OwnMechanism = variant.first_plan(schema, epsilon, source=seeded(study.seed))
     else:
         first = own_mechanism(variant.made, schema, epsilon)
-    if isinstance(first, Plan):
-        runs = _campaigns(study, first, variant.learning, *chance)
-    else:
-        methods, runs = [ITS_OWN], _own_runs(study, first, *chance)
+    if not isinstance(first, Plan):
+        methods = [ITS_OWN]
     errors: dict[str, list[float]] = {method: [] for method in methods}
     uniform = [np.full(size, 1 / size) for size in schema.sizes]
     without_answer = 0
-    for frequencies_by, truth in runs:
+    for frequencies_by, truth in _runs(study, first, variant.learning, *chance):
         found = {method: frequencies_by(method) for method in {name.removesuffix(SIMPLEX) for name in errors}}
         without_answer += None in found.values()
         for name, values in errors.items():
@@ -454,12 +452,12 @@ def _frequencies(phases: list[Phase], method: Method) -> list[Floats] | None:
         return None
 
 
-def _campaigns(
-    study: Study, first: Plan, learning: Learning, generator: np.random.Generator, source: Source
+def _runs(
+    study: Study, first: Plan | OwnMechanism, learning: Learning, generator: np.random.Generator, source: Source
 ) -> Iterator[Run]:
-    """A campaign in every run."""
+    """A campaign in every run; through a mechanism of one's own the people one by one, in an order of chance."""
     schema, asked = study.records.schema, [study.people]
-    if NAMED[first.name].learns:
+    if isinstance(first, Plan) and NAMED[first.name].learns:
         asked = [Learning(phase1_share=study.phase1_share).phase1_people(study.people)]
         asked.append(study.people - asked[0])
         learning = msgspec.structs.replace(learning, people=asked[1])
@@ -468,33 +466,25 @@ def _campaigns(
         times = _drawn(study, table, asked, generator)
 
         def collect(plan: Plan, times: Sequence[Integers] = times) -> Counts:
-            own = times[plan.phase - 1]
-            return _counts(plan, SubReports(table.codes[own > 0], own[own > 0]), generator, source)
+            people = times[plan.phase - 1]
+            return _counts(plan, SubReports(table.codes[people > 0], people[people > 0]), generator, source)
 
-        phases = drive(first, collect, partial(learn_with, learning))
-        yield partial(_frequencies, phases), _truth(schema, table, np.sum(times, axis=0))
-
-
-def _own_runs(study: Study, mechanism: OwnMechanism, generator: np.random.Generator, source: Source) -> Iterator[Run]:
-    """The people of every run one by one, in an order that chance decides, through a mechanism of one's own."""
-    schema, table = study.records.schema, _distinct(study)
-    for _ in range(study.runs):
-        (times,) = _drawn(study, table, [study.people], generator)
-        codes = generator.permutation(np.repeat(table.codes.astype(code_type(schema.sizes)), times, axis=0))
-        found = own_frequencies(mechanism, Records(schema, codes), source)
-        yield lambda _, found=found: found, _truth(schema, table, times)  # type: ignore[misc]  # a default as in `collect`
+        frequencies_by: Callable[[Any], list[Floats] | None]
+        if isinstance(first, Plan):
+            frequencies_by = partial(_frequencies, drive(first, collect, partial(learn_with, learning)))
+        else:
+            codes = generator.permutation(np.repeat(table.codes.astype(code_type(schema.sizes)), times[0], axis=0))
+            found = own_frequencies(first, Records(schema, codes), source)
+            frequencies_by = partial(lambda frequencies, _: frequencies, found)
+        everybody = np.sum(times, axis=0)
+        columns = zip(table.codes.T, schema.sizes, strict=True)
+        yield frequencies_by, [add_up(column, everybody, size) / study.people for column, size in columns]
 
 
 def _distinct(study: Study) -> SubReports:
     """The distinct records of a study, and how many people have each."""
     records = study.records
     return distinct(records.schema.sizes, records.codes, np.ones(len(records), dtype=np.int64))
-
-
-def _truth(schema: Schema, table: SubReports, times: Integers) -> list[Floats]:
-    """The frequencies of the people who have each of the distinct records so many times."""
-    columns = zip(table.codes.T, schema.sizes, strict=True)
-    return [add_up(column, times, size) / times.sum() for column, size in columns]
 
 
 def _drawn(study: Study, table: SubReports, asked: Sequence[int], generator: np.random.Generator) -> Sequence[Integers]:

@@ -16,8 +16,6 @@ from privtally.exact.randomness import Source, Stream
 from privtally.exact.types import Codes, Floats, Integers
 from privtally.schema import Records, Schema
 
-# Repeatable randomness, for experiments only.
-
 
 def seeded(seed: int) -> Stream:
     """A stream that the seed determines. Never give it to a participant: whoever knows the seed can undo a report."""
@@ -116,7 +114,8 @@ def split_people(
     """
     shape = (runs, *population.shape)
     if not isinstance(population, Synthetic):
-        return split_table(np.broadcast_to(population, shape), first, generator)
+        taken = generator.multivariate_hypergeometric(population.ravel(), first, runs, method="marginals")
+        return taken.reshape(shape), (population.ravel() - taken).reshape(shape)
     laws, which = population.draw_laws(runs, generator)
     flat = laws.reshape(len(laws), -1)[which]
     return generator.multinomial(first, flat).reshape(shape), generator.multinomial(second, flat).reshape(shape)
@@ -129,27 +128,10 @@ def table_of(records: Records) -> Integers:
     return table
 
 
-def split_table(tables: Integers, first: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
-    """Split each run's people at random into `first` of them and the rest (without replacement)."""
-    runs = len(tables)
-    flat = tables.reshape(runs, -1)
-    taken = np.zeros_like(flat)
-    left = np.full(runs, first)
-    behind = flat.sum(axis=1)
-    for cell in np.flatnonzero(flat.any(axis=0)):
-        behind = behind - flat[:, cell]
-        taken[:, cell] = generator.hypergeometric(flat[:, cell], behind, left)
-        left = left - taken[:, cell]
-    return taken.reshape(tables.shape), (flat - taken).reshape(tables.shape)
-
-
 def marginals(tables: Integers) -> list[Integers]:
     """Each attribute's counts, for each run (the first axis)."""
     axes = range(1, tables.ndim)
     return [tables.sum(axis=tuple(axis for axis in axes if axis != own)) for own in axes]
-
-
-# A made-up survey: four questions on the same scale, answered by simulated people whose answers hang together.
 
 
 SCALE = ("never", "rarely", "weekly", "daily")

@@ -26,8 +26,6 @@ from privtally.mechanisms.mechanism import Mechanism, Part
 from privtally.mechanisms.together import Together
 from privtally.schema import Records, Schema
 
-# A mechanism of one's own: our parts combined anew, or anything that makes reports and estimates from them.
-
 
 @runtime_checkable
 class OwnMechanism(Protocol):
@@ -105,9 +103,6 @@ class _OfParts:
                 shares.append(channel.support(tally / max(tally.sum(), 1)))
             found |= zip(part.attributes, inverse_of(part).apply(shares), strict=True)
         return [found[attribute] for attribute in range(self.mechanism.width)]
-
-
-# The counts of reports.
 
 
 def simulate(mechanism: Mechanism, people: SubReports, generator: Generator) -> SubReports:

@@ -1,5 +1,6 @@
 """Channels that fill attributes which are not asked: from private codes to codes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,9 +14,6 @@ from privtally.exact.randomness import WORD, Source, words_below
 from privtally.exact.rational import PROBABILITY_UNIT, at_most_exp, floor_of, whole_parts
 from privtally.exact.types import Codes, Distribution, Integers
 from privtally.schema import code_type
-
-# Channels: the law of an output code given an input code, in integer weights.
-
 
 LEAST_REALISED = Fraction(9_999, 10_000)
 """The least share of a promised budget that integer weights must realise."""
@@ -41,7 +39,8 @@ class Channel(Protocol):
         """One output code for each input code."""
 
 
-class Asked(Channel, Protocol):
+@dataclass(frozen=True)
+class Asked(ABC):
     """A channel that sees the record: a set of output codes belongs to each of its `inputs`.
 
     A code of the input's set has the weight `same`, every other code the weight `other`; the weights of all codes have
@@ -50,47 +49,77 @@ class Asked(Channel, Protocol):
     constant.
     """
 
-    def __hash__(self) -> int: ...
+    inputs: int
+    same: int
+    other: int
+
+    def __post_init__(self) -> None:
+        fit = 2 <= self.inputs <= self.outputs and min(self.same, self.other) >= 0 and 0 < self.total < WORD
+        if not fit:
+            raise PlanError(
+                f"weights {self.same} and {self.other} do not fit {self.inputs} labels and {self.outputs} codes in a "
+                "64-bit word"
+            )
 
     @property
-    def inputs(self) -> int: ...
+    @abstractmethod
+    def outputs(self) -> int: ...
 
     @property
-    def same(self) -> int: ...
-
-    @property
-    def other(self) -> int: ...
-
-    @property
-    def total(self) -> int: ...
-
-    @property
+    @abstractmethod
     def inside(self) -> int: ...
 
     @property
+    @abstractmethod
     def meet(self) -> int: ...
+
+    @property
+    def total(self) -> int:
+        return self.inside * self.same + (self.outputs - self.inside) * self.other
+
+    @property
+    def scale(self) -> Fraction:
+        return Fraction((self.inside - self.meet) * (self.same - self.other), self.total)
 
     @property
     def ratio(self) -> Fraction:
         """The largest likelihood ratio between two inputs (e to the realised budget)."""
+        return Fraction(self.same, self.other)
 
+    @abstractmethod
     def holders(self, output: int) -> Sequence[int]:
         """The inputs to whose set an output code belongs."""
 
     def holder_counts(self) -> Integers:
         """For each output code, to how many inputs' sets it belongs."""
+        return np.rint(self.spread(np.ones(self.inputs))).astype(np.int64)
 
+    @abstractmethod
     def support(self, reported: Distribution) -> Distribution:
         """For each input the sum over its set of what is reported of each output code (along the last axis)."""
 
+    @abstractmethod
     def members(self) -> Integers:
         """The matrix (input, output code) with a 1 where the code belongs to the input's set."""
 
+    @abstractmethod
     def spread(self, labels: Distribution) -> Distribution:
         """For each output code the sum over the inputs whose sets hold it (along the last axis)."""
 
+    @abstractmethod
     def represent(self, given: Codes, source: Source) -> Codes:
         """A code of each input's set, every one with the same probability: the input itself where that is its set."""
+
+    @abstractmethod
+    def probability(self, given: int, output: int) -> Fraction: ...
+
+    def push(self, distribution: Distribution) -> Distribution:
+        mass = distribution.sum(axis=-1, keepdims=True)
+        pushed: Distribution = (self.spread(distribution) * (self.same - self.other) + mass * self.other) / self.total
+        return pushed
+
+    @abstractmethod
+    def draw(self, given: Codes, source: Source) -> Codes: ...
 
 
 def largest_and_smallest(channel: Asked, output: int) -> tuple[int, int]:
@@ -101,37 +130,12 @@ def largest_and_smallest(channel: Asked, output: int) -> tuple[int, int]:
     return inside, next(others, (inside + 1) % channel.inputs)
 
 
-@dataclass(frozen=True)
-class Keep:
+class Keep(Asked):
     """Keeps a code with weight `same`, replaces it by each of the others with weight `other`."""
-
-    size: int
-    same: int
-    other: int
-
-    def __post_init__(self) -> None:
-        if self.size < 2 or min(self.same, self.other) < 0 or not 0 < self.total < WORD:
-            raise PlanError(f"weights {self.same} and {self.other} on {self.size} codes do not fit a 64-bit word")
-
-    @property
-    def total(self) -> int:
-        return self.same + (self.size - 1) * self.other
 
     @property
     def outputs(self) -> int:
-        return self.size
-
-    @property
-    def scale(self) -> Fraction:
-        return Fraction(self.same - self.other, self.total)
-
-    @property
-    def inputs(self) -> int:
-        return self.size
-
-    @property
-    def ratio(self) -> Fraction:
-        return Fraction(self.same, self.other)
+        return self.inputs
 
     @property
     def inside(self) -> int:
@@ -144,14 +148,11 @@ class Keep:
     def holders(self, output: int) -> Sequence[int]:
         return (output,)
 
-    def holder_counts(self) -> Integers:
-        return np.ones(self.size, dtype=np.int64)
-
     def support(self, reported: Distribution) -> Distribution:
         return reported
 
     def members(self) -> Integers:
-        return np.eye(self.size, dtype=np.int64)
+        return np.eye(self.inputs, dtype=np.int64)
 
     def spread(self, labels: Distribution) -> Distribution:
         return labels
@@ -162,25 +163,20 @@ class Keep:
     def probability(self, given: int, output: int) -> Fraction:
         return Fraction(self.same if given == output else self.other, self.total)
 
-    def push(self, distribution: Distribution) -> Distribution:
-        mass = distribution.sum(axis=-1, keepdims=True)
-        pushed: Distribution = (distribution * (self.same - self.other) + mass * self.other) / self.total
-        return pushed
-
     def draw(self, given: Codes, source: Source) -> Codes:
         # The line of words 0 … total − 1 is cut into size − 1 pieces of `other` words, one for each step to another
         # code, and a last piece of `same` words: the full circle back to the code itself. Keeping and replacing take
         # the same steps.
-        small = code_type((self.size,))
+        small = code_type((self.inputs,))
         if not self.other:
             return given.astype(small)
         words = words_below(source, self.total * self._fit, len(given))
         words //= np.uint64(self.other * self._fit)
         steps = words.astype(code_type((self.total // self.other + 1,)))
-        np.minimum(steps, np.full_like(steps, self.size - 1), out=steps)  # with a number NumPy takes much longer
-        moved: Codes = np.add(given, steps, dtype=code_type((2 * self.size,)), casting="unsafe")
+        np.minimum(steps, np.full_like(steps, self.inputs - 1), out=steps)  # with a number NumPy takes much longer
+        moved: Codes = np.add(given, steps, dtype=code_type((2 * self.inputs,)), casting="unsafe")
         moved += moved.dtype.type(1)
-        np.minimum(moved, moved - moved.dtype.type(self.size), out=moved)  # what is below 0 wraps to above every code
+        np.minimum(moved, moved - moved.dtype.type(self.inputs), out=moved)  # what is below 0 wraps to above every code
         return moved.astype(small, copy=False)
 
     @property
@@ -189,20 +185,26 @@ class Keep:
         return (WORD - 1) // self.total
 
 
-@lru_cache(maxsize=1024)
-def randomized_response(epsilon: Fraction, size: int) -> Keep:
-    """Generalized randomized response on `size` codes with budget at most, and nearly, epsilon.
+def weights(epsilon: Fraction, inside: int, outside: int) -> tuple[int, int]:
+    """The weights of codes in a set and outside it, so many of each, with budget at most, and nearly, epsilon.
 
-    The weights are other = floor(2^64 / (e^ε + size − 1)) and same = floor(e^ε · other), taken exactly, so that
+    They are other = floor(2^64 / (inside · e^ε + outside)) and same = floor(e^ε · other), taken exactly, so that
     same/other ≤ e^ε is a fact about integers, and anybody who computes them finds the same ones.
     """
-    other = floor_of(lambda power: WORD / (power + size - 1), epsilon)
+    other = floor_of(lambda power: WORD / (inside * power + outside), epsilon)
     same = floor_of(lambda power: power * other, epsilon)
     if not other or at_most_exp(Fraction(same, other), epsilon * LEAST_REALISED):
         raise PlanError(
-            f"64-bit weights cannot realise a budget of {float(epsilon):g} on {size} answers; choose another epsilon"
+            f"64-bit weights cannot realise a budget of {float(epsilon):g} on {inside + outside} answers; choose "
+            "another epsilon"
         )
-    return Keep(size, same, other)
+    return same, other
+
+
+@lru_cache(maxsize=1024)
+def randomized_response(epsilon: Fraction, size: int) -> Keep:
+    """Generalized randomized response on `size` codes with budget at most, and nearly, epsilon."""
+    return Keep(size, *weights(epsilon, 1, size - 1))
 
 
 @dataclass(frozen=True)

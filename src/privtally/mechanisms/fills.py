@@ -23,9 +23,6 @@ from privtally.exact.types import Codes, Distribution, Integers
 from privtally.mechanisms.channels import Asked, Channel, Keep, Uniform, as_codes, conditional, copying
 from privtally.schema import Attribute, Schema, code_type
 
-# Which labels of two attributes go together, from the schema alone.
-
-
 Class = tuple[tuple[int, ...], tuple[int, ...]]
 """The codes of both attributes that belong to a class."""
 Classes = tuple[Class, ...]
@@ -58,13 +55,10 @@ def undeclared(schema: Schema, places: Sequence[int]) -> tuple[int, int] | None:
         attribute = schema.attributes[own]
         named = attribute.name if schema.alignments else ""
         first.setdefault((attribute.labels, attribute.optional, attribute.ordered, named), own)
-    for one, two in combinations(first.values(), 2):
-        shared = set.intersection(
-            *(set(own.labels[: own.answers]) for own in map(schema.attributes.__getitem__, (one, two)))
-        )
-        if shared and alignment_of(schema, one, two) is None:
-            return one, two
-    return None
+    attributes = ((place, schema.attributes[place]) for place in first.values())
+    answers = {place: set(attribute.labels[: attribute.answers]) for place, attribute in attributes}
+    pairs = ((one, two) for one, two in combinations(first.values(), 2) if answers[one] & answers[two])
+    return next((pair for pair in pairs if alignment_of(schema, *pair) is None), None)
 
 
 def _declared(schema: Schema, first: Attribute, second: Attribute) -> Classes | None:
@@ -83,10 +77,7 @@ def _codes(attribute: Attribute, labels: Sequence[str]) -> tuple[int, ...]:
 
 def _derived(first: Attribute, second: Attribute) -> Classes | None:
     answers = [attribute.labels[: attribute.answers] for attribute in (first, second)]
-    if answers[0] == answers[1]:
-        return tuple(((code,), (code,)) for code in range(len(answers[0])))
-    common = set(answers[0]) & set(answers[1])
-    if len(common) == len(answers[0]) == len(answers[1]):
+    if set(answers[0]) == set(answers[1]):
         place = {label: code for code, label in enumerate(answers[1])}
         return tuple(((code,), (place[label],)) for code, label in enumerate(answers[0]))
     if first.ordered and second.ordered:
@@ -101,9 +92,6 @@ def _cut(labels: int, classes: int) -> Iterator[tuple[int, ...]]:
     starts = [-(-own * labels // classes) for own in range(classes + 1)]
     for start, end in pairwise(starts):
         yield tuple(range(start, end))
-
-
-# Through classes: a label of the class that matches the private pivot's, or of another class.
 
 
 NOTHING = -1
@@ -140,15 +128,15 @@ class ByClass:
 
     def probability(self, given: int, output: int) -> Fraction:
         match, own = int(self.match[given]), int(self.classes[output])
-        chance = Fraction(1, self.keep.size) if match == NOTHING else self.keep.probability(match, own)
+        chance = Fraction(1, self.keep.outputs) if match == NOTHING else self.keep.probability(match, own)
         return chance / int(self._sizes[own])
 
     def push(self, distribution: Distribution) -> Distribution:
-        matching = np.zeros((self.keep.size, *distribution.shape[:-1]), dtype=distribution.dtype)
+        matching = np.zeros((self.keep.outputs, *distribution.shape[:-1]), dtype=distribution.dtype)
         np.add.at(matching, self.match[self._some], np.moveaxis(distribution[..., self._some], -1, 0))
         drawn = self.keep.push(np.moveaxis(matching, 0, -1))
         if not self._some.all():
-            drawn = drawn + distribution[..., ~self._some].sum(axis=-1, keepdims=True) / self.keep.size
+            drawn = drawn + distribution[..., ~self._some].sum(axis=-1, keepdims=True) / self.keep.outputs
         pushed: Distribution = (drawn / self._sizes)[..., self.classes]
         return pushed
 
@@ -157,7 +145,7 @@ class ByClass:
         drawn = np.empty(len(given), dtype=np.int64)
         some = match != NOTHING
         drawn[some] = self.keep.draw(match[some], source)
-        drawn[~some] = Uniform(self.keep.size).draw(match[~some], source)
+        drawn[~some] = Uniform(self.keep.outputs).draw(match[~some], source)
         labels = np.empty(len(given), dtype=code_type((self.outputs,)))
         for size in np.unique(self._sizes):
             people = np.flatnonzero(self._sizes[drawn] == size)

@@ -17,7 +17,6 @@ import numpy as np
 
 from privtally.errors import PlanError
 from privtally.exact.types import Floats
-from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.fills import Fill
 from privtally.mechanisms.named import Groups, RandomizedResponse, best_channel
 from privtally.mechanisms.projective import even_variance
@@ -40,22 +39,6 @@ class Grouping:
     alone: float | None
 
 
-def unbiased_variance(channel: Asked, share: float = 1.0, frequencies: Floats | None = None) -> float:
-    """The variance of the unbiased estimate from one report, on average over labels; uniform answers if none are given.
-
-    The report answers the attribute with probability `share` and otherwise has an even code.
-    """
-    labels = channel.inputs
-    true = np.full(labels, 1 / labels) if frequencies is None else frequencies
-    reported = share * channel.push(true) + (1 - share) / channel.outputs
-    # A code belongs to the sets of `held` labels; the estimate moves every label by the same so that their sum is 1.
-    held = channel.holder_counts()
-    squares = float(reported @ (held - held**2 / labels))
-    observed = channel.support(reported)
-    slope = share * (channel.inside - channel.meet) * (channel.same - channel.other) / channel.total
-    return (squares - float(np.sum((observed - observed.mean()) ** 2))) / (labels * slope**2)
-
-
 @lru_cache(maxsize=1 << 14)
 def answer_variance(budget: Fraction, size: int, *, by_label: bool = False) -> float:
     """The variance of a frequency from one answer at uniform answers, through the best channel for so many labels, or
@@ -72,19 +55,14 @@ def hidden_variances(
     """For each attribute the variance of its frequencies from one report, hidden `among` so many of its group, all of
     them if None.
     """
-    found = [0.0] * len(sizes)
+    variances = [0.0] * len(sizes)
     for group in groups:
-        many = len(group)
-        by_label = many > 1 and learned is not None and learned.by_label
-        for own in group:
-            variance = answer_variance(epsilon / len(groups), sizes[own], by_label=by_label)
-            found[own] = many * _shown(many, among) * variance
-    return found
-
-
-def _shown(many: int, among: int | None) -> int:
-    """How many attributes of a group of so many a report shows."""
-    return many if among is None else min(among, many)
+        shown = len(group) if among is None else min(among, len(group))
+        by_label = len(group) > 1 and learned is not None and learned.by_label
+        for attribute in group:
+            variance = answer_variance(epsilon / len(groups), sizes[attribute], by_label=by_label)
+            variances[attribute] = len(group) * shown * variance
+    return variances
 
 
 def best_groups(
@@ -121,13 +99,8 @@ def groups_by_number(
         groups = _best_runs(costs, number, among)
         if groups is not None and all(_takes(learned, [sizes[own] for own in group]) for group in groups):
             variances = hidden_variances(sizes, epsilon, groups, among, learned)
-            found[number] = sum(variances) / len(variances), in_order(groups)
+            found[number] = sum(variances) / len(variances), tuple(sorted(tuple(sorted(group)) for group in groups))
     return found
-
-
-def in_order(groups: Groups) -> Groups:
-    """The same groups, the attributes of each in order and the groups by their first attribute."""
-    return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
 def _takes(learned: type[Fill] | None, sizes: Sequence[int]) -> bool:

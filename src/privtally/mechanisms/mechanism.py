@@ -17,9 +17,6 @@ from privtally.mechanisms.channels import Asked, Channel, Uniform
 from privtally.mechanisms.fills import Fill, Places
 from privtally.schema import code_type
 
-# A part: a group of attributes with a share of the budget. It is a mixture of branches.
-
-
 SubReport = tuple[int, ...]
 
 Joint = Callable[[Places], Distribution]
@@ -162,19 +159,14 @@ class Part:
     def _fillings(self) -> dict[tuple[Places, int], Channel]:
         return {}
 
-    def combined(self, branch: Places, report: Sequence[int]) -> int:
-        """The private codes of a branch's pivots as one number, the last one counting fastest."""
-        index = 0
-        for own in branch:
-            index = index * self.answers[own] + report[own]
-        return index
-
     def rest_probability(self, branch: Places, report: Sequence[int]) -> Fraction:
         """The probability of what a sub-report shows beside the branch, given the branch and its private codes."""
         shown = [own for own, code in enumerate(report) if code < self.answers[own]]
         if len(shown) != self.shown or not set(branch) <= set(shown):
             return Fraction(0)
-        given = self.combined(branch, report)
+        given = 0  # the private codes of the pivots as one number, the last one counting fastest
+        for own in branch:
+            given = given * self.answers[own] + report[own]
         decoys = (own for own in shown if own not in branch)
         filled = (self.filling(branch, other).probability(given, report[other]) for other in decoys)
         return prod(filled, start=Fraction(1, comb(len(self.attributes) - self.pivots, self.decoys)))
@@ -379,9 +371,9 @@ class Mechanism:
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """For each attribute its part's number and its place in that part."""
-        places = [(number, place) for number, part in enumerate(self.parts) for place in range(len(part.attributes))]
-        owners = [own for part in self.parts for own in part.attributes]
-        return tuple(place for _, place in sorted(zip(owners, places, strict=True)))
+        of_parts = ((number, enumerate(part.attributes)) for number, part in enumerate(self.parts))
+        places = {attribute: (number, place) for number, part in of_parts for place, attribute in part}
+        return tuple(places[attribute] for attribute in range(self.width))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from privtally.mechanisms.fills import (
     alignment_of,
 )
 from privtally.mechanisms.mechanism import Mechanism, Part
-from privtally.mechanisms.projective import Geometry, best_geometry, is_geometry, projective_response
+from privtally.mechanisms.projective import Geometry, best_geometry
 from privtally.names import MechanismName
 from privtally.schema import Alignment, Attribute, Schema
 
@@ -42,22 +42,7 @@ class RandomizedResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         return randomized_response(budget, size)
 
 
-class ProjectiveResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="pg"):
-    """Randomized response for many labels, by the geometry of vectors over a prime field."""
-
-    order: int
-    dimension: int
-
-    def __post_init__(self) -> None:
-        if not is_geometry(self.order, self.dimension):
-            raise PlanError(f"there is no geometry of {self.dimension} coordinates over {self.order} elements")
-
-    def channel(self, budget: Fraction, size: int) -> Asked:
-        """The channel with this budget on this many labels."""
-        return projective_response(budget, size, Geometry(self.order, self.dimension))
-
-
-AnyChannel = RandomizedResponse | ProjectiveResponse
+AnyChannel = RandomizedResponse | Geometry
 
 
 Groups = tuple[Places, ...]
@@ -66,8 +51,7 @@ Groups = tuple[Places, ...]
 
 def best_channel(budget: Fraction, size: int) -> AnyChannel:
     """The channel whose estimates vary least on this many labels with this budget."""
-    geometry = best_geometry(float(budget), size)
-    return RandomizedResponse() if geometry is None else ProjectiveResponse(geometry.order, geometry.dimension)
+    return best_geometry(float(budget), size) or RandomizedResponse()
 
 
 class PartPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -218,9 +202,6 @@ NAMED: dict[MechanismName, Named] = {
     "cond-rr": Named("Cond-RR: {asked}, the others drawn from conditional tables", asks_all=True, learned=TableFill),
     "pairs": Named("Pairs: {asked}, the report says which", decoys=0),
 }
-
-
-# Attributes merged to one number of classes, as the paper has it: a report then tells classes only.
 
 
 def coarsened(schema: Schema) -> Schema:

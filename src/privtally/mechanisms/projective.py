@@ -13,28 +13,32 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import exp
 
+import msgspec
 import numpy as np
 
 from privtally.errors import PlanError
 from privtally.exact.randomness import WORD, Source, words_below
-from privtally.exact.rational import at_most_exp, floor_of
 from privtally.exact.types import Codes, Distribution, Floats, Integers
-from privtally.mechanisms.channels import LEAST_REALISED, Uniform
+from privtally.mechanisms.channels import Asked, Uniform, weights
 from privtally.schema import code_type
-
-# The points and hyperplanes of projective spaces over fields of prime order.
-
 
 MOST_VECTORS = 1 << 26
 """The Fourier transform that counts sets takes an array with q^t cells; more do not fit in memory."""
 
 
-@dataclass(frozen=True)
-class Geometry:
-    """The projective space of vectors with `dimension` coordinates over the field of the prime `order`."""
+class Geometry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="pg", dict=True):
+    """The projective space of vectors with `dimension` coordinates over the field of the prime `order`: what a plan
+    states of randomized response for many labels.
+    """
 
     order: int
     dimension: int
+
+    def channel(self, budget: Fraction, size: int) -> "Projective":
+        """The channel with this budget on this many labels."""
+        if not is_geometry(self.order, self.dimension):
+            raise PlanError(f"there is no geometry of {self.dimension} coordinates over {self.order} elements")
+        return projective_response(budget, size, self)
 
     @property
     def points(self) -> int:
@@ -113,21 +117,10 @@ CLOSE = 1.05
 
 
 @dataclass(frozen=True)
-class Projective:
+class Projective(Asked):
     """A code of the label's hyperplane with weight `same`, every other code with weight `other`."""
 
-    size: int
     geometry: Geometry
-    same: int
-    other: int
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.size <= self.geometry.points or not 0 < self.other <= self.same or not self.total < WORD:
-            raise PlanError(f"weights {self.same} and {self.other} do not fit {self.size} labels in 64-bit words")
-
-    @property
-    def inputs(self) -> int:
-        return self.size
 
     @property
     def outputs(self) -> int:
@@ -138,32 +131,17 @@ class Projective:
         return self.geometry.plane
 
     @property
-    def total(self) -> int:
-        return self.inside * self.same + (self.outputs - self.inside) * self.other
-
-    @property
     def meet(self) -> int:
         return self.geometry.meet
-
-    @property
-    def scale(self) -> Fraction:
-        return Fraction((self.inside - self.meet) * (self.same - self.other), self.total)
-
-    @property
-    def ratio(self) -> Fraction:
-        return Fraction(self.same, self.other)
 
     def holders(self, output: int) -> Sequence[int]:
         (vector,) = self.geometry.vectors(np.array([output]))
         found: list[int] = np.flatnonzero(self._vectors @ vector % self.geometry.order == 0).tolist()
         return found
 
-    def holder_counts(self) -> Integers:
-        return np.rint(self.spread(np.ones(self.size))).astype(np.int64)
-
     def support(self, reported: Distribution) -> Distribution:
         if reported.ndim == 1 and reported.dtype != object:
-            return self.geometry.plane_sums(reported)[: self.size]
+            return self.geometry.plane_sums(reported)[: self.inputs]
         summed: Distribution = reported @ self._members.T.astype(reported.dtype)
         return summed
 
@@ -171,8 +149,8 @@ class Projective:
         return self._members
 
     def spread(self, labels: Distribution) -> Distribution:
-        if labels.ndim == 1 and self.size * self.outputs > MOST_CELLS:
-            return self.geometry.plane_sums(np.pad(labels, (0, self.outputs - self.size)))
+        if labels.ndim == 1 and self.inputs * self.outputs > MOST_CELLS:
+            return self.geometry.plane_sums(np.pad(labels, (0, self.outputs - self.inputs)))
         summed: Distribution = labels @ self._members.astype(labels.dtype)
         return summed
 
@@ -184,11 +162,6 @@ class Projective:
     def probability(self, given: int, output: int) -> Fraction:
         label, point = self.geometry.vectors(np.array([given, output]))
         return Fraction(self.same if label @ point % self.geometry.order == 0 else self.other, self.total)
-
-    def push(self, distribution: Distribution) -> Distribution:
-        mass, inside = distribution.sum(axis=-1, keepdims=True), self.spread(distribution)
-        pushed: Distribution = (inside * (self.same - self.other) + mass * self.other) / self.total
-        return pushed
 
     def draw(self, given: Codes, source: Source) -> Codes:
         # The line of words is cut into a piece of `same` words for each code of the hyperplane, then pieces of `other`
@@ -227,7 +200,7 @@ class Projective:
 
     @cached_property
     def _vectors(self) -> Integers:
-        return self.geometry.vectors(np.arange(self.size))
+        return self.geometry.vectors(np.arange(self.inputs))
 
     @cached_property
     def _members(self) -> Integers:
@@ -237,13 +210,8 @@ class Projective:
 
 @lru_cache(maxsize=256)
 def projective_response(epsilon: Fraction, size: int, geometry: Geometry) -> Projective:
-    """The channel on so many labels with budget at most, and nearly, epsilon; weights as in randomized response."""
-    inside, outside = geometry.plane, geometry.points - geometry.plane
-    other = floor_of(lambda power: WORD / (inside * power + outside), epsilon)
-    same = floor_of(lambda power: power * other, epsilon)
-    if not other or at_most_exp(Fraction(same, other), epsilon * LEAST_REALISED):
-        raise PlanError(f"64-bit weights cannot realise a budget of {float(epsilon):g} on {geometry.points} codes")
-    return Projective(size, geometry, same, other)
+    """The channel on so many labels with budget at most, and nearly, epsilon."""
+    return Projective(size, *weights(epsilon, geometry.plane, geometry.points - geometry.plane), geometry)
 
 
 ORDERS = tuple(order for order in range(2, 407) if is_geometry(order, 3))

@@ -139,6 +139,11 @@ class Together(Mechanism):
         return self.attribute_sizes
 
     @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """None: attributes belong to no parts."""
+        return ()
+
+    @property
     def outputs(self) -> tuple[int, ...]:
         return (int(self.starts[-1]),)
 

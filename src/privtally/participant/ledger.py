@@ -41,6 +41,9 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """The ids of the reports for which the collector has answered."""
 
 
+_NO_ENTRY = _Entry("", 0.0, 1, ())
+
+
 class _Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="privtally.ledger/1"):
     """Entries by their campaign's id, and a digest of all of them: one damaged digit shows."""
 
@@ -61,16 +64,12 @@ class GivenAway(NamedTuple):
 
 def given_away(ledger: Path) -> GivenAway:
     """What a device has given away so far, over all campaigns that it has answered."""
-    if not ledger.exists():
-        return _sum_of({})
-    with _locked(ledger):
-        return _sum_of(_read(ledger))
+    return _sum_of(_entries(ledger))
 
 
 def reports_to(ledger: Path, campaign: str) -> tuple[Report, ...]:
     """All reports to a campaign so far."""
-    entry = _entry(ledger, campaign)
-    return () if entry is None else entry.reports
+    return _entries(ledger).get(campaign, _NO_ENTRY).reports
 
 
 def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report], device_cap: float | None = None) -> Report:
@@ -101,18 +100,14 @@ def answer_once(ledger: str | Path, plan: Plan, make: Callable[[], Report], devi
 
 def report_to_send(ledger: Path, campaign: str) -> Report | None:
     """The report to send before another is drawn: one that may not have arrived, or the last that is allowed."""
-    entry = _entry(ledger, campaign)
-    if entry is None:
-        return None
+    entry = _entries(ledger).get(campaign, _NO_ENTRY)
     unsettled = (report for report in entry.reports if report.id not in entry.settled)
     return next(unsettled, entry.reports[-1] if len(entry.reports) >= entry.answers else None)
 
 
 def report_of_round(ledger: Path, plan: Plan) -> Report | None:
     """The report to the round of a plan, of whichever phase, if there is one."""
-    entry = _entry(ledger, plan.campaign_id)
-    if entry is None:
-        return None
+    entry = _entries(ledger).get(plan.campaign_id, _NO_ENTRY)
     return next((report for report in entry.reports if entry.rounds.get(report.plan) == plan.round), None)
 
 
@@ -126,11 +121,12 @@ def settle(ledger: Path, campaign: str, report: Report) -> None:
             _write(ledger, {**answered, campaign: settled})
 
 
-def _entry(ledger: Path, campaign: str) -> _Entry | None:
+def _entries(ledger: Path) -> dict[str, _Entry]:
+    """What a ledger holds, by campaign; a ledger that is not there is not made."""
     if not ledger.exists():
-        return None
+        return {}
     with _locked(ledger):
-        return _read(ledger).get(campaign)
+        return _read(ledger)
 
 
 def _check(plan: Plan, asked: _Entry, answered: dict[str, _Entry]) -> None:

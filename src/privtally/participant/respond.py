@@ -25,15 +25,14 @@ def encode(schema: Schema, answers: Mapping[str, str | float | None]) -> Record:
     """
     if not isinstance(answers, Mapping):
         raise RecordError(f"answers must be given by question, as in {{'{schema.names[0]}': …}}")
-    missing = [each for each in schema.attributes if each.name not in answers]
-    needed = [each.name for each in missing if not each.optional]
+    missing = [attribute for attribute in schema.attributes if attribute.name not in answers]
+    needed = [attribute.name for attribute in missing if not attribute.optional]
     if needed:
         raise RecordError(f"no answer for {_quoted(needed)}; every question that is not optional needs one")
     if missing and set(answers) - set(schema.names):
-        names = _quoted([each.name for each in missing])
         raise RecordError(
-            f"no answer for {names}, and answers to questions that the schema does not name; spell names as the schema "
-            "does, or answer None to skip a question"
+            f"no answer for {_quoted(attribute.name for attribute in missing)}, and answers to questions that the "
+            "schema does not name; spell names as the schema does, or answer None to skip a question"
         )
     return Record(tuple(schema.codes_of([answers.get(name) for name in schema.names])))
 
@@ -87,9 +86,6 @@ def respond_many(plan: Plan, records: Records, source: Source | None = None) -> 
         raise RecordError("the records were encoded for another schema than the plan's")
     ids = source.words(len(records) * ID_BYTES // 8).view(np.uint8).reshape(len(records), ID_BYTES)
     return Reports(plan, ids, plan.mechanism.privatise(records.codes, source))
-
-
-# Reports in bulk, on several cores and in constant memory.
 
 
 WAITING = 2

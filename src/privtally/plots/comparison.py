@@ -1,11 +1,10 @@
 """A comparison of mechanisms and methods -> figure. Needs the extra `plot`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any
 
 from privtally.names import HideAmong
-from privtally.plots.estimate import shown_figure
 from privtally.plots.style import (
     BLACK,
     BLUE,
@@ -16,11 +15,14 @@ from privtally.plots.style import (
     VERMILION,
     drawing,
     legend_below,
+    log_axis,
+    new_figure,
     plain_axes,
     wrapped,
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -50,9 +52,7 @@ def draw_comparison(rows: Sequence[Mapping[str, Any]]) -> "Figure":
 
 def _draw_by_budget(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     """The mean squared error of every mechanism with its best method, a line each, with twice its standard error."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    figure = shown_figure()(figsize=(6.4, 4.6), layout="constrained")
+    figure = new_figure(6.4, 4.6)
     axes = figure.subplots()
     for name, look in _looks(list(dict.fromkeys(row["name"] for row in rows))).items():
         best: dict[float, Mapping[str, Any]] = {}
@@ -61,16 +61,22 @@ def _draw_by_budget(rows: Sequence[Mapping[str, Any]]) -> "Figure":
         errors = [row["mse"] for row in best.values()]
         reach = [min(2 * (row["standard_error"] or 0), 0.9 * row["mse"]) for row in best.values()]
         axes.errorbar(list(best), errors, yerr=reach, label=name, markersize=6, capsize=2, linewidth=1.4, **look)
-    budgets = sorted({row["epsilon"] for row in rows})
-    axes.set(xscale="log", yscale="log", xlabel="privacy budget ε", ylabel="mean squared error of a share")
-    axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.12f}".rstrip("0").rstrip(".")))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_minor_locator(NullLocator())
-    plain_axes(axes)
+    budgets = {row["epsilon"] for row in rows}
+    _against_budgets(axes, budgets, lambda value, _: f"{value:.12f}".rstrip("0").rstrip("."))
+    axes.set_ylabel("mean squared error of a share")
     legend_below(figure, axes)
     return figure
+
+
+def _against_budgets(axes: "Axes", budgets: Collection[float], labels: str | Callable[[float, float], str]) -> None:
+    """Both axes logarithmic, with a tick for each budget below and these labels on the left."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set(xscale="log", yscale="log", xlabel="privacy budget ε")
+    axes.set_xticks(sorted(budgets), [f"{budget:g}" for budget in sorted(budgets)])
+    axes.xaxis.set_minor_locator(NullLocator())
+    log_axis(axes.yaxis, labels)
+    plain_axes(axes)
 
 
 def _looks(names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -84,27 +90,23 @@ def _looks(names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
 
 def _draw_by_method(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     """Every mechanism's error under each method, the best at the top."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
     methods, names = sorted({row["method"] for row in rows}), list(dict.fromkeys(row["name"] for row in rows))
     shown = [wrapped(name, NAME_WIDTH) for name in names]
-    each = max(METHOD_HEIGHT * (len(methods) + 1), LINE * (max(name.count("\n") for name in shown) + 1.5))
-    figure = shown_figure()(figsize=(5.4, 1.6 + each * len(names)), layout="constrained")
+    row_height = max(METHOD_HEIGHT * (len(methods) + 1), LINE * (max(name.count("\n") for name in shown) + 1.5))
+    figure = new_figure(5.4, 1.6 + row_height * len(names))
     axes = figure.subplots()
     for place, method in enumerate(methods):
-        mine = [row for row in rows if row["method"] == method]
+        of_method = [row for row in rows if row["method"] == method]
         # One below the other, so that equal errors do not hide each other.
-        below = METHOD_HEIGHT / each * (place - len(methods) / 2 + 0.5)
+        below = METHOD_HEIGHT / row_height * (place - len(methods) / 2 + 0.5)
         axes.errorbar(
-            [row["percentage_points"] for row in mine],
-            [names.index(row["name"]) + below for row in mine],
-            xerr=list(map(_reach, mine)),
+            [row["percentage_points"] for row in of_method],
+            [names.index(row["name"]) + below for row in of_method],
+            xerr=list(map(_reach, of_method)),
             **{"linestyle": "none", "markersize": 5, "label": method, **METHOD_MARKERS[method]},
         )
     axes.set(xscale="log", xlabel="percentage points, measured")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter("± {x:g}")
+    log_axis(axes.xaxis, "± {x:g}")
     axes.set_title(f"ε = {rows[0]['epsilon']:g}", fontsize=10)
     plain_axes(axes)
     axes.set_yticks(range(len(names)), shown)
@@ -120,28 +122,16 @@ def _reach(row: Mapping[str, Any]) -> float:
     return float(row["percentage_points"] * row["standard_error"] / row["mse"])
 
 
-# What campaigns are expected to score -> figure. Needs the extra `plot`.
-
-
 def draw_advice(by_budget: Mapping[HideAmong, Sequence[tuple[float, float]]]) -> "Figure":
     """The ± in percentage points against the budget, a line for each number of questions to hide among."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullLocator
-
     with drawing(()):
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        figure = new_figure(6.4, 4.2)
         axes = figure.subplots()
         for place, (among, points) in enumerate(by_budget.items()):
             # Smaller and smaller, so that equal errors do not hide each other.
             axes.plot(*zip(*points, strict=True), label=_in_words(among), markersize=9 - 2 * place, **SERIES[place])
-        budgets = sorted({budget for points in by_budget.values() for budget, _ in points})
-        axes.set(xscale="log", yscale="log", xlabel="privacy budget ε", ylabel="percentage points to expect")
-        axes.set_xticks(budgets, [f"{budget:g}" for budget in budgets])
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("± {x:g}")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_minor_locator(NullLocator())
-        plain_axes(axes)
+        _against_budgets(axes, {budget for points in by_budget.values() for budget, _ in points}, "± {x:g}")
+        axes.set_ylabel("percentage points to expect")
         legend_below(figure, axes)
         figure.draw_without_rendering()
     return figure

@@ -3,9 +3,8 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from privtally.plots.style import (
     and_others,
     drawing,
     legend_below,
+    new_figure,
     no_boxes_named,
     plain_axes,
     width,
@@ -38,28 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@cache
-def shown_figure() -> "type[Figure]":
-    """The kind of figure whose picture a notebook displays; matplotlib is loaded when one is drawn."""
-    from matplotlib.figure import Figure
-
-    class ShownFigure(Figure):
-        """A figure whose picture a notebook displays."""
-
-        def _repr_png_(self) -> bytes:
-            room = io.BytesIO()
-            with no_boxes_named():
-                self.savefig(room, format="png")
-            return room.getvalue()
-
-    return ShownFigure
-
-
-# Where the panels of a picture stand: each as tall as its labels need. Everything is in inches.
-
-
 PANEL_WIDTH, ALONE_WIDTH = 3.6, 5.4
-"""Two panels side by side can be read where a page gives them 600 pixels; one alone has more room."""
+"""In inches, as all sizes here. Two panels side by side can be read where a page gives them 600 pixels."""
 LABEL_WIDTH, MARGIN = 1.35, 0.12
 """The room for labels, and around a panel."""
 BAR_HEIGHT, GAP = 0.2, 0.16
@@ -162,22 +142,15 @@ def available() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def check_picture_path(path: Path) -> None:
-    """Refuse a picture that cannot be drawn, before any work is done."""
-    if path.suffix.lower() not in SUFFIXES:
+def check_drawing(path: str | Path | None) -> None:
+    """Refuse a picture that cannot be drawn, or written where a file is named, before any work is done."""
+    path = None if path is None else Path(path)
+    if path is not None and path.suffix.lower() not in SUFFIXES:
         raise DocumentError(f"{path}: a picture must end in {' or '.join(SUFFIXES)}")
     if not available():
         raise DocumentError(HOW_TO_INSTALL)
-    if not path.parent.is_dir():
+    if path is not None and not path.parent.is_dir():
         raise DocumentError(f"cannot write {path}: there is no directory {path.parent}")
-
-
-def check_drawing(path: str | Path | None) -> None:
-    """Refuse a picture that cannot be drawn or written, before any work is done."""
-    if path is not None:
-        check_picture_path(Path(path))
-    elif not available():
-        raise DocumentError(HOW_TO_INSTALL)
 
 
 def written(figure: "Figure", path: str | Path | None) -> "Figure":
@@ -212,27 +185,21 @@ def draw(
     attributes: list[AttributeEstimate | TopLabels] = [estimate.attributes[name] for name in names]
     orders = [most_frequent(own.frequencies, top) for own in attributes]
     room = ALONE_WIDTH if len(names) == 1 else PANEL_WIDTH
-    with drawing(
-        [*names, *(own.labels[code] for own, order in zip(attributes, orders, strict=True) for code in order)]
-    ):
-        panels = [
-            panel(name, [own.labels[code] for code in order], _size(own) - len(order), room)
-            for name, own, order in zip(names, attributes, orders, strict=True)
-        ]
+    labels = [[own.labels[code] for code in order] for own, order in zip(attributes, orders, strict=True)]
+    with drawing([*names, *chain.from_iterable(labels)]):
+        others = [_size(own) - len(order) for own, order in zip(attributes, orders, strict=True)]
+        panels = [panel(*texts, room) for texts in zip(names, labels, others, strict=True)]
         most = MOST_INCHES - FRAME
         columns = columns_for([own.height for own in panels], most)
         rows = rows_of([own.height for own in panels], columns, most)
         drawn = len(rows) * columns
-        figure = shown_figure()(figsize=(room * columns, 1.0))
+        figure = new_figure(room * columns, 1.0, layout=None)
         axes = [figure.add_axes((0, 0, 1, 1)) for _ in panels[:drawn]]
         for own, texts, attribute, name, order in zip(axes, panels, attributes, names, orders, strict=False):
             _draw_attribute(own, attribute, order, texts, None if truth is None else truth[name])
-        notes = "" if drawn >= len(names) else f"\nthe first {drawn} of {len(names)} questions"
-        notes += "" if _one_scale(axes) else "\nnot all questions have the same scale"
-        title = (
-            wrapped(headline(estimate.provenance, estimate.method), room * columns - 2 * MARGIN, size=11, lines=5)
-            + notes
-        )
+        title = wrapped(headline(estimate.provenance, estimate.method), room * columns - 2 * MARGIN, size=11, lines=5)
+        title += "" if drawn >= len(names) else f"\nthe first {drawn} of {len(names)} questions"
+        title += "" if _one_scale(axes) else "\nnot all questions have the same scale"
         foot = legend_below(figure, max(axes, key=lambda own: len(own.get_legend_handles_labels()[1])))
         figure.set_size_inches(room * columns, sum(rows) + foot + (title.count("\n") + 1) * TITLE_LINE + 2 * MARGIN)
         figure.suptitle(title, fontsize=11, y=1 - MARGIN / figure.get_figheight())

@@ -8,7 +8,7 @@ from privtally.collector.pairs import PairEstimate
 from privtally.documents.estimate import NORMAL_95
 from privtally.exact.types import Floats
 from privtally.plots.estimate import LABEL_WIDTH, MOST_LABELS, most_frequent
-from privtally.plots.style import and_others, drawing, wrapped
+from privtally.plots.style import and_others, drawing, new_figure, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,8 +28,6 @@ def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
 
     Of more labels than `top` the most frequent ones are drawn.
     """
-    from matplotlib.figure import Figure
-
     table = np.array(pair.frequencies)
     shown = rows, columns = [most_frequent(table.sum(axis=axis).tolist(), top) for axis in (1, 0)]
     percent = 100 * table[np.ix_(rows, columns)]
@@ -40,7 +38,7 @@ def draw(pair: PairEstimate, *, top: int = MOST_LABELS) -> "Figure":
     with drawing([*pair.attributes, *labels[0], *labels[1]]):
         below = FRAME_HEIGHT if written else FRAME_HEIGHT + LABEL_WIDTH
         size = max(FRAME_WIDTH + wide * len(columns), 5.0), max(below + tall * len(rows), 3.5)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = new_figure(*size)
         panel = figure.subplots()
         darkest = max(float(percent.max()), 1e-9)
         image = panel.imshow(percent, cmap="Blues", vmin=0, vmax=darkest, aspect="auto")

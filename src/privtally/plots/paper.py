@@ -5,7 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from privtally.plots.style import BAR, BLUE, MECHANISM_STYLES, SERIES, drawing, legend_below, log_axis, plain_axes
+from privtally.plots.style import (
+    BAR,
+    BLUE,
+    MECHANISM_STYLES,
+    SERIES,
+    drawing,
+    legend_below,
+    log_axis,
+    new_figure,
+    plain_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +45,7 @@ class ErrorPanel:
 @drawing(())
 def draw_errors(title: str, panels: Sequence[ErrorPanel]) -> "Figure":
     """One figure: a panel beside the other, our means with twice their standard error, published values hollow."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * len(panels), 4.0), layout="constrained")
+    figure = new_figure(4.2 * len(panels), 4.0)
     all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(all_axes, panels, strict=True):
         step = 0.08 * (panel.ticks[1] - panel.ticks[0])
@@ -71,9 +79,7 @@ def draw_lines(
     title: str, x_label: str, y_label: str, x: Sequence[float], lines: Mapping[str, Sequence[float]]
 ) -> "Figure":
     """One panel of at most six lines with different colours, markers and dashes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    figure = new_figure(5.6, 4.2)
     axes = figure.subplots()
     for (label, values), look in zip(lines.items(), SERIES, strict=False):
         axes.plot(x, values, label=label, linewidth=1.5, markevery=0.1, markersize=4, **look)
@@ -87,9 +93,7 @@ def draw_lines(
 @drawing(())
 def draw_bars(title: str, bars: Mapping[str, Sequence[float]]) -> "Figure":
     """The distribution of each attribute side by side."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(2.6 * len(bars), 3.2), layout="constrained")
+    figure = new_figure(2.6 * len(bars), 3.2)
     all_axes = figure.subplots(1, len(bars), squeeze=False, sharey=True)[0]
     for axes, (name, values) in zip(all_axes, bars.items(), strict=True):
         axes.bar(range(len(values)), values, color=BAR, edgecolor=BLUE)

@@ -10,7 +10,7 @@ import numpy as np
 from privtally.documents.estimate import Estimate, Frequencies
 from privtally.errors import EstimateError
 from privtally.plots.estimate import FRAME, MOST_INCHES, TITLE_SIZE, bounds, most_frequent, rows_of
-from privtally.plots.style import SERIES, and_others, drawing, plain_axes, wrapped
+from privtally.plots.style import SERIES, and_others, drawing, new_figure, plain_axes, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,8 +27,6 @@ def draw_rounds(estimate: Estimate, *, top: int = MOST_LINES) -> "Figure":
 
     Of more labels than `top`, which is at most MOST_LINES, the most frequent ones of the last round are drawn.
     """
-    from matplotlib.figure import Figure
-
     if estimate.rounds is msgspec.UNSET:
         raise EstimateError("this estimate has no rounds to draw; make it with --by-round")
     numbers = [estimated.round for estimated in estimate.rounds]
@@ -38,12 +36,11 @@ def draw_rounds(estimate: Estimate, *, top: int = MOST_LINES) -> "Figure":
     labels = {name: [last[name].labels[code] for code in order] for name, order in orders.items()}
     with drawing([*names, *chain.from_iterable(labels.values())]):
         legends = {name: [wrapped(label, LEGEND_WIDTH) for label in labels[name]] for name in names}
-        heights = [
-            max(PANEL_HEIGHT, 0.8 + ROW * sum(label.count("\n") + 1 for label in legends[name])) for name in names
-        ]
+        lines = [sum(label.count("\n") + 1 for label in legends[name]) for name in names]
+        heights = [max(PANEL_HEIGHT, 0.8 + ROW * count) for count in lines]
         rows = rows_of(heights, 1, MOST_INCHES - FRAME)
         drawn = names[: len(rows)]
-        figure = Figure(figsize=(WIDTH, sum(rows) + 0.6), layout="constrained")
+        figure = new_figure(WIDTH, sum(rows) + 0.6)
         panels = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows).ravel()
         for panel, name in zip(panels, drawn, strict=True):
             by_round = [estimated.attributes[name] for estimated in estimate.rounds]
@@ -73,9 +70,8 @@ def _draw_attribute(
         panel.plot(numbers, percent, label=label, markersize=4, **look)
     hidden = len(by_round[-1].labels) - len(order)
     left_out = f" ({and_others(hidden)})" if hidden else ""
-    panel.set_title(
-        wrapped(name + left_out, WIDTH - LEGEND_WIDTH - 1.2, size=TITLE_SIZE), loc="left", fontsize=TITLE_SIZE
-    )
+    title = wrapped(name + left_out, WIDTH - LEGEND_WIDTH - 1.2, size=TITLE_SIZE)
+    panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
     panel.set_xticks(list(numbers))
     panel.set_xlabel("round")
     panel.yaxis.set_major_formatter("{x:g} %")

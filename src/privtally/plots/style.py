@@ -4,12 +4,13 @@ Every two colours of `COLOURS` differ for readers who see no red, no green or no
 white. Whatever has a colour has a marker, a dash or a place of its own too.
 """
 
+import io
 import logging
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -37,6 +38,26 @@ MECHANISM_STYLES: Mapping[str, Mapping[str, Any]] = dict(
 )
 
 
+@cache
+def _shown_figure() -> "type[Figure]":
+    """Figure, imported when one is drawn, with the picture that a notebook displays."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            room = io.BytesIO()
+            with no_boxes_named():
+                self.savefig(room, format="png")
+            return room.getvalue()
+
+    return ShownFigure
+
+
+def new_figure(wide: float, tall: float, layout: Literal["constrained"] | None = "constrained") -> "Figure":
+    """A figure of so many inches, whose picture a notebook displays."""
+    return _shown_figure()(figsize=(wide, tall), layout=layout)
+
+
 def plain_axes(axes: "Axes", grid: Literal["both", "x"] = "both") -> None:
     """A light grid behind the data, and no frame at the top and on the right."""
     axes.grid(axis=grid, color=GRID, linewidth=0.6)
@@ -44,7 +65,7 @@ def plain_axes(axes: "Axes", grid: Literal["both", "x"] = "both") -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def log_axis(axis: "Axis", labels: str) -> None:
+def log_axis(axis: "Axis", labels: str | Callable[[float, float], str]) -> None:
     """Ticks at 1, 2 and 5 times powers of ten, named in the given format and never in mathematical notation."""
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -63,9 +84,6 @@ def legend_below(figure: "Figure", axes: "Axes") -> float:
             break
         legend.remove()
     return float(taken.height / figure.dpi)
-
-
-# Texts in pictures: fonts that have their letters, and lines that fit. Needs the extra `plot`.
 
 
 FONT = "DejaVu Sans"

@@ -1,4 +1,8 @@
-"""What taking part gives away, in numbers: guesses of an observer, bits, and what made-up reports can do to totals."""
+"""What taking part gives away, in numbers: guesses of an observer, bits, and what made-up reports can do to totals.
+
+Marginals are those that the observer knows; all numbers are exact up to the rounding of floats, but for bounds that say
+so.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -21,10 +25,6 @@ from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Mechanism, Part, independent
 from privtally.mechanisms.together import Together
 from privtally.privacy.loss import certify
-
-# What an observer of a report can guess, and what the observer could guess anyway. Marginals are those that the
-# observer knows; all numbers are exact up to the rounding of floats, but for bounds that say so.
-
 
 MAX_CELLS = 1 << 20
 """The most numbers that are looked at for a guess of the pivots: sub-reports times branches."""
@@ -79,18 +79,14 @@ def leakage(mechanism: Mechanism, marginals: Marginals) -> Leakage:
     if isinstance(mechanism, Together):
         return _leakage_together(mechanism, marginals)
     known = [[marginals[attribute] for attribute in part.attributes] for part in mechanism.parts]
-    choosing = [number for number, part in enumerate(mechanism.parts) if len(part.branches) > 1]
-    guesses = [pivot_guess(mechanism.parts[number], known[number]) for number in choosing]
+    choosing = [(part, own) for part, own in zip(mechanism.parts, known, strict=True) if len(part.branches) > 1]
+    guesses = [pivot_guess(part, own) for part, own in choosing]
     named, exact = max((guess.value for guess in guesses), default=None), all(guess.exact for guess in guesses)
-    blind = max((1 / len(mechanism.parts[number].branches) for number in choosing), default=None)
+    blind = max((1 / len(part.branches) for part, _ in choosing), default=None)
     named = named if exact or named != 1 else None
-    values, bits = [], []
-    for part, own_marginals in zip(mechanism.parts, known, strict=True):
-        if not _enumerable(part):
-            return Leakage(named, exact, blind, None, None)
-        part_values, part_bits = _values_and_bits(part, own_marginals)
-        values.append(part_values)
-        bits.append(part_bits)
+    if not all(map(_enumerable, mechanism.parts)):
+        return Leakage(named, exact, blind, None, None)
+    values, bits = zip(*map(_values_and_bits, mechanism.parts, known), strict=True)
     in_order = tuple(values[number][place] for number, place in mechanism.places)
     total = math.fsum(bits)
     return Leakage(named, exact, blind, in_order, None if math.isnan(total) else total)
@@ -132,7 +128,7 @@ def pivot_guess(part: Part, marginals: Marginals) -> PivotGuess:
         return PivotGuess(distance_bound(part, private), exact=False)
     total, exact = 0.0, True
     for number, places in sets:
-        guess = _of_shown(part.showing(places) if part.silent else part, [private[place] for place in places])
+        guess = _of_shown(part.showing(places), [private[place] for place in places])
         total, exact = total + number * guess.value, exact and guess.exact
     return PivotGuess(min(total / sum(number for number, _ in sets), 1.0), exact)
 
@@ -303,9 +299,6 @@ def _hidden(part: Part, marginals: Marginals) -> tuple[list[float], float]:
 def _entropy(distribution: Floats) -> float:
     positive = distribution[distribution > 0]
     return float(-np.sum(positive * np.log2(positive)))
-
-
-# What people who make up their reports can do to a phase's totals.
 
 
 ROUNDING = 1e-9

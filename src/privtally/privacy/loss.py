@@ -183,9 +183,6 @@ def _kinds(channel: Asked) -> list[int]:
     return list(kinds.values())
 
 
-# A certificate: what a plan promises and what it realises, in a form that somebody else can check.
-
-
 def certify(plan: Plan) -> dict[str, Any]:
     """The certificate of a plan, as plain values."""
     found = losses(plan.mechanism)

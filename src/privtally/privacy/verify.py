@@ -19,9 +19,6 @@ from typing import Any, Literal, cast
 from privtally.errors import PlanError
 from privtally.exact import canonical
 
-# How one attribute is randomised, as the verifier computes it, and how the verifier refuses.
-
-
 WORDS = 2**64
 
 
@@ -91,9 +88,6 @@ def _sure_floor(value: Decimal) -> int:
     low, high = int(value - margin), int(value + margin)
     require(low == high, "a weight is too close to call")
     return low
-
-
-# A plan as the verifier reads it, from its JSON alone, by other code than the mechanisms that it checks.
 
 
 UNIT = 2**32

@@ -15,7 +15,7 @@ from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, design
 from privtally.lab.paper.experiments import Setting, debias, normalised, run_errors
 from privtally.lab.population import Synthetic
-from privtally.mechanisms.channels import randomized_response
+from privtally.mechanisms.channels import Keep, randomized_response
 from privtally.mechanisms.fills import RowFill
 from privtally.names import Rule
 from tests.support import plan_of, schema_of
@@ -42,29 +42,29 @@ def rows_of(plan: Plan) -> tuple[tuple[float, ...], ...]:
     return part.fill.rows
 
 
-def scale(epsilon: float) -> float:
-    return float(randomized_response(Fraction(epsilon), 4).scale)
+def asked(epsilon: float) -> Keep:
+    return randomized_response(Fraction(epsilon), 4)
 
 
 def test_spl() -> None:
     plan = design(schema_of(SIZES), 1.0, "spl")
     counts = some_counts(plan, 1)
     for mine, theirs in zip(reported(counts), frequencies(plan, counts), strict=True):
-        assert debias(mine, scale(1 / 3)) == pytest.approx(theirs, abs=1e-12)
+        assert debias(mine, asked(1 / 3)) == pytest.approx(theirs, abs=1e-12)
 
 
 def test_rs_fd() -> None:
     plan = design(schema_of(SIZES), 1.0, "rs-fd")
     counts = some_counts(plan, 2)
     for mine, theirs in zip(reported(counts), frequencies(plan, counts), strict=True):
-        assert debias(mine, scale(1.0), 3, 1 / 4) == pytest.approx(theirs, abs=1e-12)
+        assert debias(mine, asked(1.0), 3, 1 / 4) == pytest.approx(theirs, abs=1e-12)
 
 
 def test_rs_rfd() -> None:
     plan = plan_of("rs-rfd", SIZES, epsilon=0.4)
     counts = some_counts(plan, 3)
     for mine, prior, theirs in zip(reported(counts), rows_of(plan), frequencies(plan, counts), strict=True):
-        raw = debias(mine, scale(0.4), 3, np.array(prior))
+        raw = debias(mine, asked(0.4), 3, np.array(prior))
         assert normalised(raw, 1) == pytest.approx(theirs, abs=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_corr_rr() -> None:
     plan = plan_of("corr-rr", SIZES, epsilon=0.4)
     counts = some_counts(plan, 4)
     for mine, theirs in zip(reported(counts), frequencies(plan, counts), strict=True):
-        assert debias(mine, scale(0.4)) == pytest.approx(theirs, abs=1e-12)
+        assert debias(mine, asked(0.4)) == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.parametrize("rule", tuple(COPY_RULES))
@@ -83,7 +83,7 @@ def test_copy_probabilities(rule: Rule) -> None:
     for place, run in enumerate(runs):
         theirs = product_copies(run, 0.5, 5_000, rule)
         for pivot, other in permutations(range(3), 2):
-            mine = COPY_RULES[rule](together[pivot], together[other], scale(0.5), 5_000)
+            mine = COPY_RULES[rule](together[pivot], together[other], float(asked(0.5).scale), 5_000)
             assert mine[place] == pytest.approx(theirs[pivot][other], abs=1e-9)
 
 
@@ -91,14 +91,14 @@ def test_priors() -> None:
     plan = design(schema_of(SIZES), 0.5, "rs-rfd")
     counts = some_counts(plan, 6)
     for mine, theirs in zip(reported(counts), rows_of(learn([(plan, counts)])), strict=True):
-        assert normalised(debias(mine, scale(0.5 / 3))) == pytest.approx(theirs, abs=1e-9)
+        assert normalised(debias(mine, asked(0.5 / 3))) == pytest.approx(theirs, abs=1e-9)
 
 
 def test_errors_fall_as_the_theory_says() -> None:
     """SPL's error is its variance: the mean over labels of π(1 − π)/(n λ²), up to the people's own spread."""
     setting = Setting(Synthetic("SynA", 2, 4, 0.5), 20_000, 1.0, 0.1)
     errors = run_errors(setting, ("SPL",), 4_000, np.random.default_rng(1))["SPL"]
-    lam = float(randomized_response(Fraction(1, 2), 4).scale)
+    lam = float(asked(0.5).scale)
     f = Synthetic("SynA", 2, 4, 0.5).law()
     marginals = [f.sum(axis=1), f.sum(axis=0)]
     keep, change = lam + (1 - lam) / 4, (1 - lam) / 4

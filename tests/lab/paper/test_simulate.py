@@ -9,14 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privtally.lab.paper.experiments import copy_matrix, pivot_one_way, respond, response_matrix
+from privtally.lab.paper.experiments import copy_matrix, pivot_one_way, respond
 from privtally.lab.population import marginals
+from privtally.mechanisms.channels import Keep
 from tests.lab.moments import agrees
 from tests.support import records_of
 
 RUNS = 20_000
 TABLE = np.array([[50, 4, 1], [0, 20, 9], [3, 2, 31]])
-SCALES = (0.7, 0.4)
+ASKED = (Keep(3, 8, 1), Keep(3, 3, 1))
 FILLS = {
     "uniform": (np.full((3, 3), 1 / 3), np.full((3, 3), 1 / 3)),
     "prior": (np.tile([0.5, 0.3, 0.2], (3, 1)), np.tile([0.1, 0.1, 0.8], (3, 1))),
@@ -37,12 +38,12 @@ def moments(laws: dict[tuple[int, ...], np.ndarray]) -> tuple[np.ndarray, np.nda
 
 def answered(record: Sequence[int]) -> list[np.ndarray]:
     """The law of each private answer."""
-    return [response_matrix(scale, 3)[code] for scale, code in zip(SCALES, record, strict=True)]
+    return [channel.push(np.eye(3))[code] for channel, code in zip(ASKED, record, strict=True)]
 
 
 def test_spl() -> None:
     mean, covariance = moments({record: np.outer(*answered(record)) for record in records_of((3, 3))})
-    counts = respond(marginals(np.broadcast_to(TABLE, (RUNS, 3, 3))), SCALES, np.random.default_rng(4))
+    counts = respond(marginals(np.broadcast_to(TABLE, (RUNS, 3, 3))), ASKED, np.random.default_rng(4))
     assert agrees(np.hstack(counts), mean, covariance)
     assert not agrees(np.hstack(counts)[:, ::-1], mean, covariance)
 
@@ -55,7 +56,7 @@ def test_one_pivot(name: str) -> None:
         first, second = answered(record)
         laws[record] = (first[:, None] * from_first + (second[:, None] * from_second).T) / 2
     tables, fills = np.broadcast_to(TABLE, (RUNS, 3, 3)), {(0, 1): from_first, (1, 0): from_second}
-    counts = np.hstack(pivot_one_way(tables, SCALES, lambda *pair: fills[pair], np.random.default_rng(4)))
+    counts = np.hstack(pivot_one_way(tables, ASKED, lambda *pair: fills[pair], np.random.default_rng(4)))
     mean, covariance = moments(laws)
     own = np.kron(np.eye(2), np.ones((3, 3))) > 0
     assert agrees(counts, mean, covariance)

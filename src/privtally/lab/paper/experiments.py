@@ -19,11 +19,8 @@ from privtally.lab.compare import run_jobs
 from privtally.lab.paper.data import load_dataset, published_error
 from privtally.lab.population import First, Synthetic, marginals, split_people, table_of
 from privtally.lab.simulate import mean_squared_error
-from privtally.mechanisms.channels import randomized_response
+from privtally.mechanisms.channels import Keep, randomized_response
 from privtally.names import Rule
-
-# One point of the paper's experiments: a population, a budget, a Phase I share; each method's error over many runs.
-
 
 BLOCK_CELLS = 1 << 20
 """How many records' counts are held at once, over all runs of a block."""
@@ -101,13 +98,13 @@ def run_errors(
     return {method: np.concatenate(blocks) for method, blocks in errors.items()}
 
 
-def debias(counts: Integers, scale: float, attributes: int = 1, fill: Floats | float = 0.0) -> Floats:
+def debias(counts: Integers, asked: Keep, attributes: int = 1, fill: Floats | float = 0.0) -> Floats:
     """Frequencies from counts of reports (…, label). Randomized response is undone: (reported − q)/(p − q). What is
     randomised is the pivot, one of the attributes; the others are filled from a known distribution, which is removed.
     """
     size = counts.shape[-1]
     reported = attributes * (counts / counts.sum(axis=-1, keepdims=True)) - (attributes - 1) * fill
-    frequencies: Floats = (reported - 1 / size) / scale + 1 / size
+    frequencies: Floats = (reported - 1 / size) / float(asked.scale) + 1 / size
     return frequencies
 
 
@@ -118,20 +115,20 @@ def normalised(frequencies: Floats, most: float | None = None) -> Floats:
     return normal
 
 
-def _scales(epsilon: float, sizes: Sequence[int]) -> list[float]:
-    return [float(randomized_response(Fraction(epsilon), size).scale) for size in sizes]
+def _responses(epsilon: float, people: Integers) -> list[Keep]:
+    return [randomized_response(Fraction(epsilon), size) for size in people.shape[1:]]
 
 
 def _spl(people: Integers, epsilon: float, generator: Generator) -> list[Floats]:
-    scales = _scales(epsilon / (people.ndim - 1), people.shape[1:])
-    return list(map(debias, respond(marginals(people), scales, generator), scales))
+    asked = _responses(epsilon / (people.ndim - 1), people)
+    return list(map(debias, respond(marginals(people), asked, generator), asked))
 
 
 def _known_fills(people: Integers, epsilon: float, fills: Sequence[Floats], generator: Generator) -> list[Floats]:
     """One pivot, the others filled from distributions (run, label)."""
-    scales = _scales(epsilon, people.shape[1:])
-    counts = pivot_one_way(people, scales, lambda _, other: fills[other][:, None, :], generator)
-    return [debias(count, scale, len(fills), fill) for count, scale, fill in zip(counts, scales, fills, strict=True)]
+    asked = _responses(epsilon, people)
+    counts = pivot_one_way(people, asked, lambda _, other: fills[other][:, None, :], generator)
+    return [debias(count, channel, len(fills), fill) for count, channel, fill in zip(counts, asked, fills, strict=True)]
 
 
 def _two_phases(
@@ -144,20 +141,15 @@ def _two_phases(
         if setting.clip_rs_rfd:
             second = [normalised(frequencies, 1) for frequencies in second]
     else:
-        scales = _scales(setting.epsilon, people_2.shape[1:])
+        asked = _responses(setting.epsilon, people_2)
 
         def fill(pivot: int, other: int) -> Floats:
-            copies = COPY_RULES[setting.rule](first[pivot], first[other], scales[0], setting.phases[1])
+            copies = COPY_RULES[setting.rule](first[pivot], first[other], float(asked[0].scale), setting.phases[1])
             return copy_matrix(copies, people_2.shape[-1])
 
-        second = list(map(debias, pivot_one_way(people_2, scales, fill, generator), scales))
+        second = list(map(debias, pivot_one_way(people_2, asked, fill, generator), asked))
     share = setting.phases[0] / setting.people
     return [share * one + (1 - share) * two for one, two in zip(first, second, strict=True)]
-
-
-def response_matrix(scale: float, size: int) -> Floats:
-    """Randomized response as a matrix: λ·identity plus a constant."""
-    return scale * np.eye(size) + (1 - scale) / size
 
 
 def copy_matrix(copy_probability: Floats, size: int) -> Floats:
@@ -174,32 +166,27 @@ def push(counts: Integers, matrix: Floats, generator: Generator) -> Integers:
     return outputs
 
 
-def respond(margins: Sequence[Integers], scales: Sequence[float], generator: Generator) -> list[Integers]:
+def respond(margins: Sequence[Integers], asked: Sequence[Keep], generator: Generator) -> list[Integers]:
     """Each attribute's counts after randomized response; given the records, attributes are randomised independently."""
-    return [
-        push(margin, response_matrix(scale, margin.shape[-1]), generator)
-        for margin, scale in zip(margins, scales, strict=True)
-    ]
+    matrices = (channel.push(np.eye(channel.inputs)) for channel in asked)
+    return [push(margin, matrix, generator) for margin, matrix in zip(margins, matrices, strict=True)]
 
 
 def pivot_one_way(
-    tables: Integers, scales: Sequence[float], fill: Callable[[int, int], Floats], generator: Generator
+    tables: Integers, asked: Sequence[Keep], fill: Callable[[int, int], Floats], generator: Generator
 ) -> list[Integers]:
     """Each attribute's counts of reports with one pivot. Given the private pivot, the others are filled independently,
     through the channel fill(pivot, other).
     """
     attributes = range(tables.ndim - 1)
     by_pivot = generator.multinomial(tables, np.full(len(attributes), 1 / len(attributes)))
-    private = respond([marginals(by_pivot[..., pivot])[pivot] for pivot in attributes], scales, generator)
+    private = respond([marginals(by_pivot[..., pivot])[pivot] for pivot in attributes], asked, generator)
     counts = [margin.copy() for margin in private]
     for pivot in attributes:
         for other in attributes:
             if other != pivot:
                 counts[other] += push(private[pivot], fill(pivot, other), generator)
     return counts
-
-
-# The paper's figures and tables as lists of points.
 
 
 Conventions = Literal["published", "as-written"]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privtally.collector.copies import proposition
-from privtally.documents.estimate import Library, csv_of, frame_of
+from privtally.documents.estimate import csv_of
 from privtally.errors import DocumentError, naming_arguments
 from privtally.exact.types import Floats
 from privtally.files import silently, write_bytes
-from privtally.lab.compare import text_table
+from privtally.lab.compare import Tabular
 from privtally.lab.paper import experiments
 from privtally.lab.paper.data import data_directory, load_dataset, published_correlations
 from privtally.lab.paper.experiments import (
@@ -38,29 +38,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# The paper's figures and tables without errors: Figure 2 (copy probabilities) and 12 (the data), Tables 2 and 3.
-
-
 FIGURE_2_EPSILON, FIGURE_2_PEOPLE = 0.5, 18_000
 SYNB_PARENTS = {0.1: (0, 1, 2), 0.5: (0, 1, 2), 0.9: (0, 0, 2)}
 """The parents of X2, X3, X4 that the published correlations of SynB show."""
 
 
 @dataclass(frozen=True, repr=False)
-class Reproduction:
+class Reproduction(Tabular):
     """A figure or table of the paper: the rows of a table, and a picture where people would rather look."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Any]]
     figure: "Figure | None" = None
 
-    def to_frame(self, library: Library | None = None) -> Any:
-        """The rows as a frame of pandas, Polars or PyArrow, whichever is there, unless one is named."""
-        return frame_of(self.header, self.rows, library)
-
-    def to_pandas(self) -> Any:
-        """The same in pandas."""
-        return self.to_frame("pandas")
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        return self.header, self.rows
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """The picture, written to a .png or .svg file if one is named; refused for a table of numbers alone."""
@@ -68,9 +60,6 @@ class Reproduction:
         if self.figure is None:
             raise DocumentError("this table of the paper has no picture; print it, or use to_pandas()")
         return picture.written(self.figure, path)
-
-    def __repr__(self) -> str:
-        return text_table(self.header, self.rows)
 
 
 @naming_arguments
