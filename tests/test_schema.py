@@ -17,7 +17,7 @@ from privtally.errors import PlanError, RecordError, SchemaError
 from privtally.exact import canonical
 from privtally.participant.respond import encode
 from privtally.schema import NO_ANSWER, Alignment, Attribute, BinRange, Bins, Record, Records, Schema, code_type
-from privtally.tables.answers import open_table
+from privtally.tables.frames import records_of
 from tests.support import Scripted
 
 TOML = """
@@ -362,22 +362,14 @@ def test_blank_cells_and_numbers_of_a_table(tmp_path: Path) -> None:
     schema = Schema((SMOKES, AGE))
     path = tmp_path / "data.csv"
     path.write_text("smokes,age\nyes,18\n,65\n  ,0\nno answer,120\n")
-    with open_table(path, schema) as table:
-        assert table.read_all().codes.tolist() == [[1, 1], [2, 4], [2, 0], [2, 4]]
+    assert records_of(path, schema, codes=False)[0].codes.tolist() == [[1, 1], [2, 4], [2, 0], [2, 4]]
     path.write_text(f"smokes,age\nyes,18\n,\nyes,{SECRET}\nno,121\n{SECRET},5\n")
-    with open_table(path, schema) as table, pytest.raises(RecordError) as fault:
-        table.read_all()
+    with pytest.raises(RecordError) as fault:
+        records_of(path, schema, codes=False)
     for line in (3, 4, 5, 6):
         assert f"line {line}" in str(fault.value)
     assert SECRET not in str(fault.value)
     assert "121" not in str(fault.value)
-
-
-def test_an_empty_line_in_a_single_optional_column_is_a_skipped_answer(tmp_path: Path) -> None:
-    path = tmp_path / "data.csv"
-    path.write_text("smokes\nyes\n\nno\n")
-    with open_table(path, Schema((SMOKES,))) as table:
-        assert table.read_all().codes.tolist() == [[1], [2], [0]]
 
 
 @pytest.mark.parametrize("attribute", [AGE, HEIGHT, SMOKES, Attribute("q", ("a", "b"), ordered=True)])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, overload
 
 import duckdb
 import nanoarrow as na
@@ -32,12 +32,12 @@ from privtally.errors import (
 )
 from privtally.exact.canonical import normal
 from privtally.exact.randomness import Source, Stream
-from privtally.files import Advance, read_schema, silently
+from privtally.files import read_schema
 from privtally.names import Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Attributes, Records, Schema
 from privtally.tables import database
-from privtally.tables.answers import Answers, open_answers
+from privtally.tables.answers import Answers, check_columns, joined, open_answers
 from privtally.tables.database import ArrowStream, engine, name, quoted, text
 from privtally.tables.report_input import ROWS_AT_ONCE, rows_of, united
 from privtally.tables.report_output import ALL, Gathered, id_and_codes, stream_of
@@ -174,40 +174,6 @@ _KINDS = {
 """By narwhals' name of the library."""
 
 
-# Participants' answers in a DataFrame or in files: records out. Raw data; nothing is echoed.
-
-
-class AnswerTable(Protocol):
-    """Answers in files or in a frame."""
-
-    @property
-    def ignored(self) -> Sequence[str] | dict[str, None]:
-        """The columns, of what was read so far, that the schema does not name."""
-        ...
-
-    def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        """The records, some hundred thousand at a time; `advance` hears how many there were."""
-        ...
-
-    def read_all(self, advance: Advance = silently) -> Records:
-        """All records at once."""
-        ...
-
-
-@dataclass(frozen=True)
-class FrameAnswers:
-    """Answers in a frame whose columns fit a schema; `ignored` are the columns that the schema does not name."""
-
-    answers: Answers
-    ignored: tuple[str, ...]
-
-    def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        return self.answers.batches(advance)
-
-    def read_all(self, advance: Advance = silently) -> Records:
-        return self.answers.read_all(advance)
-
-
 @naming_arguments
 def privatise(
     plan: Plan, frame: Native, source: Source | None = None, *, codes: bool = False, keep_order: bool = False
@@ -231,17 +197,6 @@ def privatise(
 privatize = privatise
 
 
-@contextmanager
-def open_data(data: Native | str | Path, schema: Schema, *, coded: bool = False) -> Iterator[AnswerTable]:
-    """The answers in a frame, or in the files that a path, a directory or a pattern means."""
-    if isinstance(data, str | Path):
-        with open_answers([Path(data)], schema, coded=coded) as files:
-            yield files
-    else:
-        with _open_frame(_frame(data), schema, coded=coded) as answers:
-            yield answers
-
-
 def _frame(data: Native) -> Frame:
     frame = recognise(data)
     if frame is None:
@@ -253,32 +208,26 @@ def _frame(data: Native) -> Frame:
 
 
 @contextmanager
-def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[FrameAnswers]:
-    asked, ignored = _split(frame, schema)
-    gathered = frame.gather(asked)
+def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[Answers]:
+    gathered = frame.gather(_asked(frame, schema))
     # The engine's own messages quote what is in a frame, so that none of them is passed on.
     try:
         with engine() as connection:
             connection.execute("SET pandas_analyze_sample = 0")  # mixed columns are texts, whatever comes first in them
             with database.registered(connection, "answers", gathered):
-                yield FrameAnswers(Answers(frame.where, schema, connection.sql("FROM answers"), coded), ignored)
+                yield Answers(frame.where, schema, connection.sql("FROM answers"), coded)
     except duckdb.Error:
         raise DocumentError(f"{frame.where} cannot be read; do its columns hold texts or numbers?") from None
 
 
-def _split(frame: Frame, schema: Schema) -> tuple[list[str], tuple[str, ...]]:
-    """The columns that the schema asks for, and the others."""
+def _asked(frame: Frame, schema: Schema) -> list[str]:
+    """The columns that a schema asks for."""
     names = {column: normal(column) for column in frame.columns if isinstance(column, str)}
-    asked = [column for column, own in names.items() if own in schema.names]
-    missing = [own for own in schema.names if own not in names.values()]
-    if missing:
-        raise RecordError(f"{frame.where} has no column {quoted(missing)}; every question needs one")
+    asked = [column for column, name in names.items() if name in schema.names]
     if len({names[column].lower() for column in asked}) < len(asked):
         raise RecordError(f"{frame.where} has two columns for a question, or questions that differ in case alone")
-    return asked, tuple(str(column) for column in frame.columns if column not in asked)
-
-
-# What a caller has at hand: a schema however it is declared, and answers wherever they are.
+    check_columns(frame.where, schema, [names[column] for column in asked])
+    return asked
 
 
 Declared = Schema | Attributes | str | Path
@@ -314,8 +263,13 @@ def records_of(data: Native | str | Path | Records, schema: Schema, *, codes: bo
         if data.schema != schema:
             raise SchemaError("the records are of another schema than the one that was given")
         return data, ()
-    with open_data(data, schema, coded=codes) as answers:
-        return answers.read_all(), tuple(answers.ignored)
+    if isinstance(data, str | Path):
+        with open_answers([Path(data)], schema, coded=codes) as files:
+            return files.read_all(), tuple(files.ignored)
+    frame = _frame(data)
+    with _open_frame(frame, schema, coded=codes) as answers:
+        asked = _asked(frame, schema)
+        return joined(answers.batches()), tuple(str(column) for column in frame.columns if column not in asked)
 
 
 def library_of(data: Native | str | Path) -> Library | None:
