@@ -26,7 +26,7 @@ from privtally.names import SetAside
 from privtally.schema import code_type
 from privtally.tables import report_input
 from privtally.tables.engines import list_set_aside, tally_files
-from privtally.tables.report_input import plain_lines
+from privtally.tables.report_input import text_lines
 from privtally.tables.report_output import Gathered, write_reports
 from tests.support import EXTENDED_PLANS, first_plan, plan_with
 
@@ -394,7 +394,7 @@ def test_a_long_line_takes_no_memory(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"\n" + b"x" * (most - 1) + b"\ntwo")
     tracemalloc.start()
-    assert [line and len(line) for line in plain_lines(path, most)] == [4, None, most, 3]
+    assert [line and len(line) for line in text_lines(path, "none", most)] == [4, None, most, 3]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16 * most

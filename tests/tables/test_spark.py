@@ -137,7 +137,7 @@ def test_a_master_that_does_not_answer_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         master = f"spark://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(EngineError, match=master):
-            spark._await_master(master)
+            spark.await_master(master)
 
 
 def test_standard_input_is_refused(tmp_path: Path) -> None:

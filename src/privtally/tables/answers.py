@@ -22,7 +22,7 @@ import numpy as np
 from privtally.errors import DocumentError, RecordError
 from privtally.exact.canonical import normal
 from privtally.exact.types import Codes
-from privtally.files import Advance, missing, open_binary, refuse_spreadsheet, silently
+from privtally.files import Advance, open_binary, refuse_spreadsheet, silently
 from privtally.schema import Attribute, Records, Schema, code_type
 from privtally.tables import database
 from privtally.tables.database import (
@@ -38,6 +38,7 @@ from privtally.tables.database import (
     say_ignored,
     text,
     unlike_header,
+    unreadable_as,
 )
 
 Spelling = Mapping[Any, int]
@@ -504,12 +505,9 @@ def open_answers(
 
 
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:
-    if not path.exists():
-        return DocumentError(missing(path))
     if in_line := fault_in_line(fault):
         return DocumentError(f"{path}, {in_line}")
-    kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
-    packed = "" if known.packing == "none" else f" compressed by {known.packing}"
     if isinstance(fault, duckdb.OutOfMemoryException):
         return DocumentError(f"{path} needs more memory than the engine may take; split it into smaller files")
-    return DocumentError(f"{path} cannot be read as {kind}{packed}; it may be cut short or of another kind")
+    kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
+    return unreadable_as(path, kind if known.packing == "none" else f"{kind} compressed by {known.packing}")

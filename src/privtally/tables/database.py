@@ -16,7 +16,7 @@ from nanoarrow import ipc
 from numpy.typing import NDArray
 
 from privtally.errors import DocumentError, RecordError
-from privtally.files import STANDARD
+from privtally.files import STANDARD, missing
 
 # Which files are meant, and of what kind each is: by their names, and nothing is guessed from what is in them.
 
@@ -128,6 +128,13 @@ def temporary_room() -> Iterator[None]:
         raise DocumentError(
             f"cannot write temporary files in {where}: {fault.strerror}; name another place in TMPDIR"
         ) from None
+
+
+def unreadable_as(path: Path, kind: str) -> DocumentError:
+    """That a file is not there, or not of the kind that its name states."""
+    if not path.exists():
+        return DocumentError(missing(path))
+    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")
 
 
 # What is said about rows and columns that do not fit: where they stand, how many there are, and nothing they hold.

@@ -42,6 +42,7 @@ from privtally.tables.database import ArrowStream, engine, name, quoted, text
 from privtally.tables.report_input import ROWS_AT_ONCE, rows_of, united
 from privtally.tables.report_output import ALL, Gathered, id_and_codes, stream_of
 from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, code_columns, tally_table
+from privtally.tables.tallying import check_columns as check_report_columns
 
 Native = Any
 """A frame as its own library has it: pandas, Polars (eager or lazy), PyArrow, DuckDB or PySpark."""
@@ -307,7 +308,7 @@ def tally(plan: Plan, reports: Native | Iterable[Report], limit: int = SUB_REPOR
             raise ReportError(f"reports must be in a frame or a list, not in a {type(reports).__name__}")
         return tally_reports(plan, reports, limit)
     frame = _numbered(frame, plan)
-    _check_columns(frame, plan)
+    check_report_columns(frame.where, plan, list(map(str, frame.columns)), plan_known=True)
     given = frame.gather(frame.columns)
     try:
         with engine() as connection, database.registered(connection, "given", given):
@@ -394,17 +395,6 @@ def reports_frame(phases: Sequence[Reports], library: Library | None = None) -> 
         digest = [nw.lit(plan.digest).alias("plan")] if len(phases) > 1 else []
         frames.append(nw.from_native(made).select(*digest, "id", *codes))
     return nw.to_native(nw.concat(frames))
-
-
-def _check_columns(frame: Frame, plan: Plan) -> None:
-    codes = code_columns(plan)
-    span = f"id, {codes[0]} … {codes[-1]}"
-    missing = [column for column in ("id", *codes) if column not in frame.columns]
-    if missing:
-        raise ReportError(f"{frame.where} has no column {quoted(missing)}; reports to this plan have {span}")
-    extra = [str(column) for column in frame.columns if column not in ("plan", "id", *codes)]
-    if extra:
-        raise ReportError(f"{frame.where} has a column {quoted(extra)} more than reports to this plan: {span}")
 
 
 def _select(frame: Frame, plan: Plan, given: duckdb.DuckDBPyRelation) -> str:

@@ -18,7 +18,7 @@ import nanoarrow as na
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, load_report
 from privtally.errors import DocumentError, ReportError
-from privtally.files import Advance, missing, open_binary, silently, unreadable
+from privtally.files import Advance, open_binary, silently, unreadable
 from privtally.tables import answers, database
 from privtally.tables.database import (
     Format,
@@ -31,11 +31,9 @@ from privtally.tables.database import (
     quoted,
     temporary_room,
     text,
+    unreadable_as,
 )
-from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, code_columns
-
-# Reports in files, one JSON object a line, read with care: whatever is a report is written again as we write it.
-
+from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, check_columns, code_columns
 
 _LEAST, _MOST = -1, 1 << 32
 """Codes beyond are written as these, which no plan has either."""
@@ -58,19 +56,13 @@ def canonical_copy(lines: Lines, output: IO[bytes]) -> None:
         output.flush()
 
 
-def plain_lines(path: Path, most: int) -> Iterator[bytes | None]:
-    """The lines of a file, a pipe or standard input; a line may have `most` bytes."""
-    with open_binary(path) as file:
-        yield from _lines(file, path, most)
-
-
-def gzip_lines(path: Path, most: int) -> Iterator[bytes | None]:
-    """The lines of a file that is compressed by gzip."""
+def text_lines(path: Path, packing: Packing, most: int) -> Iterator[bytes | None]:
+    """The lines of a file, plain or compressed, a pipe or standard input; a line may have `most` bytes."""
     try:
-        with gzip.open(path, "rb") as file:
-            yield from _lines(io.BufferedReader(file), path, most)
+        with open_binary(path) if packing == "none" else io.BufferedReader(gzip.open(path, "rb")) as file:
+            yield from _lines(file, path, most)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise DocumentError(f"{path} cannot be read as lines of JSON compressed by gzip; is it cut short?") from None
+        raise unreadable_as(path, "lines compressed by gzip") from None
     except OSError as fault:
         raise DocumentError(unreadable(path, fault)) from None
 
@@ -94,9 +86,6 @@ def _canonical(line: bytes) -> bytes:
         return b"invalid"
     codes = tuple(None if code is None else min(max(code, _LEAST), _MOST) for code in report.codes)
     return msgspec.structs.replace(report, codes=codes).dump()
-
-
-# Files of reports in Parquet: what they say of themselves, and the reports of those that answer a plan.
 
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -125,7 +114,7 @@ def _selected(plan: Plan, path: Path, columns: Columns, stated: str | None) -> s
     if stated not in (None, plan.digest):
         nulls = ", ".join(f"CAST(NULL AS BIGINT) AS {code}" for code in code_columns(plan))
         return f"CAST(NULL AS BINARY) AS id, {WRONG_PLAN} AS state, {nulls}"
-    _check_columns(plan, path, columns, needs_plan=stated is None)
+    _check_parquet(plan, path, columns, plan_known=stated is not None)
     digest = f"WHEN plan IS NULL OR CAST(plan AS STRING) <> {text(plan.digest)} THEN {WRONG_PLAN}"
     form = f"WHEN octet_length(id) = {ID_BYTES} THEN {SOUND} ELSE {INVALID} END"
     codes = ", ".join(_bounded(code) if columns[code] == "UBIGINT" else code for code in code_columns(plan))
@@ -147,9 +136,7 @@ def unreadable_parquet(
         try:
             connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_files([path])}")
         except duckdb.Error:
-            if not path.exists():
-                return DocumentError(missing(path))
-            return DocumentError(f"{path} cannot be read as Parquet; it may be cut short or of another kind")
+            return unreadable_as(path, "Parquet")
     return DocumentError(otherwise)
 
 
@@ -161,44 +148,28 @@ def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) 
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, Columns]:
-    found: dict[Path, Columns] = {}
+    columns: dict[Path, Columns] = {}
     named = {literal(path): path for path in paths}
     query = f"SELECT file_name, name, duckdb_type FROM parquet_schema({files(paths)})"
     for file, column, kind in connection.execute(query).fetchall():
-        if named[file] not in found:
-            found[named[file]] = {}  # the first row is the file itself
+        if named[file] not in columns:
+            columns[named[file]] = {}  # the first row is the file itself
         else:
-            found[named[file]].setdefault(column, kind)
-    return found
+            columns[named[file]].setdefault(column, kind)
+    return columns
 
 
-def _check_columns(plan: Plan, path: Path, own: Columns, *, needs_plan: bool) -> None:
+def _check_parquet(plan: Plan, path: Path, columns: Columns, *, plan_known: bool) -> None:
     """Refuse a file that is no reports to the plan."""
-    codes = code_columns(plan)
-    needed = ["id", *codes] + (["plan"] if needs_plan else [])
-    missing = [column for column in needed if column not in own]
-    if missing == ["plan"]:
-        raise ReportError(f"{path} does not say which plan its reports answer; it needs a column 'plan'")
-    if missing:
-        raise ReportError(f"{path} has no column {quoted(missing)}; reports to this plan have id, {_span(codes)}")
-    extra = [column for column in own if column not in needed and column != "plan"]
-    if extra:
-        raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan: id, {_span(codes)}")
+    check_columns(path, plan, [*columns], plan_known=plan_known)
     kinds = {"id": ("BLOB",), "plan": _TEXTS}
-    wrong = [column for column in needed if own[column] not in kinds.get(column, _INTEGERS)]
-    if wrong:
+    stated = [column for column in columns if column != "plan" or not plan_known]
+    if wrong := [column for column in stated if columns[column] not in kinds.get(column, _INTEGERS)]:
         raise ReportError(f"{path}: ids must be 16 bytes and codes integers, {quoted(wrong)} is not")
-
-
-def _span(codes: Sequence[str]) -> str:
-    return codes[0] if len(codes) == 1 else f"{codes[0]} … {codes[-1]}"
 
 
 def _files(paths: Sequence[Path]) -> str:
     return f"read_parquet({files(paths)}, hive_partitioning = false)"
-
-
-# Reports in NDJSON and CSV, parsed by DuckDB into one table of ids, states and codes (see `tallying`).
 
 
 _UNUSUAL = 3
@@ -241,7 +212,7 @@ class _TextReports:
         with _temporary() as copy:
             self._copy_rows(path, packing, copy)
             if not self._add_rows(path, Path(copy.name), "none"):
-                raise _unreadable(path, "CSV of reports")
+                raise unreadable_as(path, "CSV of reports")
 
     def _add_rows(self, path: Path, readable: Path, packing: Packing) -> bool:
         """Parse the rows that can be read under another name; False, and nothing is kept, if the engine cannot."""
@@ -259,10 +230,10 @@ class _TextReports:
 
     def _copy_rows(self, path: Path, packing: Packing, output: IO[bytes]) -> None:
         """Write the lines of a CSV file; one that is too long becomes a row without an id, which is no report."""
-        lines = iter(_text_lines(path, packing, _MOST_ROW_BYTES))
+        lines = iter(text_lines(path, packing, _MOST_ROW_BYTES))
         header = next(lines, b"")
         if header is None:
-            raise _unreadable(path, "CSV of reports")
+            raise unreadable_as(path, "CSV of reports")
         names = header.decode(errors="replace").removeprefix("\ufeff")
         row = [self._plan.digest if name == "plan" else "" for name in self._header(path, names)] if names else []
         with temporary_room():
@@ -276,7 +247,7 @@ class _TextReports:
         many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
         if many is None:
             with _temporary() as copy:
-                canonical_copy(_text_lines(path, packing, answers.MOST_ENGINE_LINE_BYTES), copy)
+                canonical_copy(text_lines(path, packing, answers.MOST_ENGINE_LINE_BYTES), copy)
                 many = self._parse(Path(copy.name), "none", INVALID)
         if many is None:
             raise DocumentError(f"{path} cannot be parsed; is there room for temporary files (TMPDIR)?")
@@ -301,14 +272,8 @@ class _TextReports:
         return int(many)
 
     def _header(self, path: Path, line: str) -> list[str]:
-        needed = ["plan", "id", *self._codes]
         header = next(csv.reader([line]))
-        missing = [column for column in needed if column not in header]
-        if missing:
-            raise ReportError(f"{path} has no column {quoted(missing)}; reports have plan, id, q1, q2 …")
-        extra = [column for number, column in enumerate(header) if column not in needed or column in header[:number]]
-        if extra:
-            raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan")
+        check_columns(path, self._plan, header, plan_known=False)
         return header
 
     def _select_rows(self, place: dict[str, str]) -> str:
@@ -340,10 +305,6 @@ class _TextReports:
             )"""
 
 
-def _text_lines(path: Path, packing: Packing, most: int) -> Lines:
-    return plain_lines(path, most) if packing == "none" else gzip_lines(path, most)
-
-
 def _packing(path: Path) -> Packing:
     return (format_of(path) or Format("ndjson")).packing
 
@@ -360,12 +321,6 @@ def _temporary() -> Iterator[IO[bytes]]:
         file = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
     with file:
         yield file
-
-
-def _unreadable(path: Path, kind: str) -> DocumentError:
-    if not path.exists():
-        return DocumentError(missing(path))
-    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")
 
 
 ROWS_AT_ONCE = 1_250_000
@@ -389,17 +344,25 @@ class DuckReports:
         self._text = [path for path in paths if kind_of(path) != "parquet"]
 
     def pieces(self) -> Iterator[str]:
-        """The reports; those in text are parsed once into a table, those in Parquet read by every query."""
-        with self._readable():
-            parts = parquet_parts(self._connection, self._plan, self._parquet)
-        sources = parsed_text(self._connection, self._plan, self._text)
-        sources += [f"SELECT * FROM (SELECT {select} FROM {_files(some)})" for select, some in parts]
-        with self._readable():
-            rows = sum(rows_of(self._connection, source) for source in sources)
-        pieces = max(1, -(-rows // ROWS_AT_ONCE)) if self._in_pieces else 1
+        """The reports, read again for every piece."""
+        sources, rows = self._sources()
+        pieces = max(1, self._number(rows)) if self._in_pieces else 1
         for piece in range(pieces):
             yield united(sources, piece, pieces)
             self._advance(rows * (piece + 1) // pieces)
+
+    def _sources(self) -> tuple[list[str], int]:
+        """Queries for the reports, and how many rows they give; those in text are parsed once into a table."""
+        with self._readable():
+            parts = parquet_parts(self._connection, self._plan, self._parquet)
+        sources = parsed_text(self._connection, self._plan, self._text)
+        sources += [f"SELECT * FROM (SELECT {select} FROM {_files(paths)})" for select, paths in parts]
+        with self._readable():
+            return sources, sum(rows_of(self._connection, source) for source in sources)
+
+    def _number(self, rows: int) -> int:
+        """How many pieces keep the engine within its memory."""
+        return -(-rows // ROWS_AT_ONCE)
 
     def read(self, query: str) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
