@@ -40,6 +40,11 @@ _SIGNATURES = {
 }
 """How files of other kinds begin, and what to do about them."""
 
+_LOADERS: dict[Any, Callable[[bytes], Plan | Counts | Estimate]] = {
+    "privtally.plan/1": load_plan,
+    "privtally.counts/1": load_counts,
+    "privtally.estimate/1": load_estimate,
+}
 _NO_DOCUMENT = "the file is neither a plan, nor counts, nor an estimate of a format known here"
 
 
@@ -288,14 +293,9 @@ def read_document(path: Path) -> Plan | Counts | Estimate:
             if _is_table(data):
                 raise DocumentError(_NO_DOCUMENT) from None
             raise
-        match form:
-            case "privtally.plan/1":
-                return load_plan(data)
-            case "privtally.counts/1":
-                return load_counts(data)
-            case "privtally.estimate/1":
-                return load_estimate(data)
-        raise DocumentError(_NO_DOCUMENT)
+        if form not in _LOADERS:
+            raise DocumentError(_NO_DOCUMENT)
+        return _LOADERS[form](data)
 
     return read(path, load, MOST_TABLE_BYTES)
 
