@@ -33,16 +33,6 @@ def refusal(path: Path, content: str, schema: Schema = TWO) -> str:
     return str(fault.value)
 
 
-def test_a_blank_line_in_a_single_column_is_a_blank_answer(path: Path) -> None:
-    said = refusal(path, "smokes\nyes\n\nno\n", ONE)
-    assert "line 3" in said
-    assert "is blank" in said
-
-
-def test_blank_lines_between_rows_of_several_columns_are_no_answers(path: Path) -> None:
-    assert read(path, "smokes,café\nyes,très\n\nno,jamais\n\n").codes.tolist() == [[1, 1], [0, 0]]
-
-
 @pytest.mark.parametrize("cell", ["", " ", "\t"])
 def test_a_blank_cell_is_said_to_be_blank(path: Path, cell: str) -> None:
     said = refusal(path, f"smokes,café\nyes,{cell}\n")
@@ -100,10 +90,6 @@ def test_a_long_list_of_ignored_columns_is_shortened(path: Path) -> None:
 def test_a_long_list_of_missing_columns_is_shortened(path: Path) -> None:
     schema = Schema.of({f"question {own}": ["x", "y"] for own in range(500)})
     assert len(refusal(path, "a,b\nx,y\n", schema)) < 1_000
-
-
-def test_names_and_answers_are_the_same_however_they_were_typed(path: Path) -> None:
-    assert read(path, "smokes,cafe\u0301\nyes,tre\u0300s\n").codes.tolist() == [[1, 1]]
 
 
 def test_a_file_without_line_ends_is_refused() -> None:

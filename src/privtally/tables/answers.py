@@ -106,7 +106,7 @@ class Answers:
             for row in sorted(bad):
                 faults.add(f"row {rows + row + 1:,}", bad[row])
             rows += len(codes)
-            if not faults.many:
+            if not faults.rows:
                 yield Records(self.schema, codes)
         if not rows:
             raise RecordError(f"{self.where} has no rows; it needs one for each person")
@@ -159,7 +159,7 @@ class _Column:
         codes: Codes = self._codes[places]
         unknown = np.flatnonzero(places == self._unknown)
         if unknown.size:
-            values = database.texts(other)
+            values = other.to_pylist()
             for row in unknown.tolist():
                 try:
                     codes[row] = self._look_up(values[row])
@@ -256,7 +256,7 @@ class CsvTable:
                 for number, row in batch:
                     if fault := self._fault(row):
                         faults.add(f"line {number}", fault)
-            elif not faults.many:
+            elif not faults.rows:
                 yield records
         if not rows:
             raise RecordError(f"{self.path} has a header but no rows; add the answers below it")

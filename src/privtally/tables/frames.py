@@ -64,7 +64,6 @@ class Frame:
     native: Native
     library: str
     columns: tuple[str, ...]
-    kind: Kind
 
     @property
     def where(self) -> str:
@@ -73,36 +72,32 @@ class Frame:
 
     def gather(self, columns: Sequence[str]) -> Any:
         """Some of its columns, as our engine takes them."""
-        return self.kind.gather(self.native, columns)
-
-    def alike(self, table: ArrowStream, select: str) -> Native:
-        """A frame of the same library, of what is selected from a table."""
-        try:
-            return self.kind.make(table, select, self.native)
-        except Exception:  # every library has errors of its own kind
-            if table.fault is not None:
-                raise table.fault from None
-            raise
+        return _KINDS[self.library].gather(self.native, columns)
 
 
 def recognise(data: Any) -> Frame | None:
     """A frame of one of the libraries; None if the data is something else."""
     try:
-        found = nw.from_native(data)
-        columns = tuple(found.collect_schema().names())
+        frame = nw.from_native(data)
+        columns = tuple(frame.collect_schema().names())
     except TypeError:
         return None
     except DuplicateError:
         raise DocumentError("the frame has two columns of the same name; rename one of them") from None
-    library = str(found.implementation)
+    library = str(frame.implementation)
     if library not in _KINDS:
         raise DocumentError(f"frames of {library} are not read; convert it to one of {', '.join(_KINDS)}")
-    return Frame(data, library, columns, _KINDS[library])
+    return Frame(data, library, columns)
 
 
-def new_frame(library: str, table: ArrowStream, select: str) -> Native:
-    """A frame of a library, of what is selected from a table."""
-    return _KINDS[library].make(table, select, None)
+def new_frame(library: str, table: ArrowStream, select: str, like: Native = None) -> Native:
+    """A frame of a library, like another one of it, of what is selected from a table."""
+    try:
+        return _KINDS[library].make(table, select, like)
+    except Exception:  # every library has errors of its own kind
+        if table.fault is not None:
+            raise table.fault from None
+        raise
 
 
 class _AsArrow:
@@ -192,7 +187,7 @@ def privatise(
     with _open_frame(given, plan.schema, coded=codes) as answers:
         for records in answers.batches():
             reports.add(respond_many(plan, records, source))
-    return given.alike(stream_of(plan, reports), id_and_codes(plan))
+    return new_frame(given.library, stream_of(plan, reports), id_and_codes(plan), given.native)
 
 
 privatize = privatise
@@ -275,11 +270,7 @@ def records_of(data: Native | str | Path | Records, schema: Schema, *, codes: bo
 
 def library_of(data: Native | str | Path) -> Library | None:
     """The library of a frame, if others can be made of it."""
-    name = type(data).__module__.partition(".")[0]
-    return next((library for library in LIBRARIES if library == name), None)
-
-
-# Reports in a DataFrame become counts, by the same query as those in files.
+    return next((library for library in LIBRARIES if library == type(data).__module__.partition(".")[0]), None)
 
 
 _IDS = {
@@ -391,7 +382,7 @@ def reports_frame(phases: Sequence[Reports], library: Library | None = None) -> 
         made = new_frame(library or installed_library(), stream_of(plan, gathered), id_and_codes(plan))
         columns = code_columns(plan)
         named = columns if {"id", "plan"} & set(plan.schema.names) else plan.schema.names
-        codes = [nw.col(own).cast(nw.UInt32).alias(name) for own, name in zip(columns, named, strict=True)]
+        codes = [nw.col(column).cast(nw.UInt32).alias(name) for column, name in zip(columns, named, strict=True)]
         digest = [nw.lit(plan.digest).alias("plan")] if len(phases) > 1 else []
         frames.append(nw.from_native(made).select(*digest, "id", *codes))
     return nw.to_native(nw.concat(frames))
@@ -408,9 +399,9 @@ def _select(frame: Frame, plan: Plan, given: duckdb.DuckDBPyRelation) -> str:
         )
     sound, name = _IDS[kinds["id"]]
     stated = [f"nullif({column}, 'nan')" if kinds[column] in _FRACTIONS else column for column in codes]
-    whole = [f"coalesce(TRY_CAST({own} AS BIGINT) = {own}, {own} IS NULL)" for own in stated]
+    whole = [f"coalesce(TRY_CAST({code} AS BIGINT) = {code}, {code} IS NULL)" for code in stated]
     form = " AND ".join([f"coalesce({sound}, false)", *whole])
     digest = f"WHEN plan IS DISTINCT FROM {text(plan.digest)} THEN {WRONG_PLAN} " if "plan" in kinds else ""
     state = f"CASE {digest}WHEN {form} THEN {SOUND} ELSE {INVALID} END"
-    columns = [f"TRY_CAST({own} AS BIGINT) AS {column}" for own, column in zip(stated, codes, strict=True)]
+    columns = [f"TRY_CAST({code} AS BIGINT) AS {column}" for code, column in zip(stated, codes, strict=True)]
     return ", ".join([f"CASE WHEN {state} = {SOUND} THEN {name} END AS id", f"{state} AS state", *columns])

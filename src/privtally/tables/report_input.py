@@ -22,7 +22,6 @@ from privtally.files import Advance, open_binary, silently, unreadable
 from privtally.tables import answers, database
 from privtally.tables.database import (
     Format,
-    Kind,
     Packing,
     files,
     format_of,
@@ -192,7 +191,7 @@ def parsed_text(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequen
         return []
     parsed = _TextReports(connection, plan)
     for path in paths:
-        parsed.add_rows(path) if kind_of(path) == "csv" else parsed.add_lines(path)
+        parsed.add_rows(path) if format_of_reports(path).kind == "csv" else parsed.add_lines(path)
     return ["SELECT * FROM parsed"]
 
 
@@ -206,7 +205,7 @@ class _TextReports:
 
     def add_rows(self, path: Path) -> None:
         """Parse a CSV file; its header says what stands where. A pipe, and what the engine refuses, is copied first."""
-        packing = _packing(path)
+        packing = format_of_reports(path).packing
         if is_plain(path) and self._add_rows(path, path, packing):
             return
         with _temporary() as copy:
@@ -243,15 +242,15 @@ class _TextReports:
 
     def add_lines(self, path: Path) -> None:
         """Parse the lines that are written as we write them; if there are others, all are first written again so."""
-        packing = _packing(path)
-        many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
-        if many is None:
+        packing = format_of_reports(path).packing
+        rows = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
+        if rows is None:
             with _temporary() as copy:
                 canonical_copy(text_lines(path, packing, answers.MOST_ENGINE_LINE_BYTES), copy)
-                many = self._parse(Path(copy.name), "none", INVALID)
-        if many is None:
+                rows = self._parse(Path(copy.name), "none", INVALID)
+        if rows is None:
             raise DocumentError(f"{path} cannot be parsed; is there room for temporary files (TMPDIR)?")
-        if not many:
+        if not rows:
             raise ReportError(f"{path}: the file has no reports in it; leave it out")
 
     def _parse(self, path: Path, packing: Packing, otherwise: int) -> int | None:
@@ -305,13 +304,9 @@ class _TextReports:
             )"""
 
 
-def _packing(path: Path) -> Packing:
-    return (format_of(path) or Format("ndjson")).packing
-
-
-def kind_of(path: Path) -> Kind:
+def format_of_reports(path: Path) -> Format:
     """What a file of reports holds; NDJSON where its name states no format."""
-    return (format_of(path) or Format("ndjson")).kind
+    return format_of(path) or Format("ndjson")
 
 
 @contextmanager
@@ -340,8 +335,8 @@ class DuckReports:
         advance: Advance = silently,
     ) -> None:
         self._connection, self._plan, self._in_pieces, self._advance = connection, plan, in_pieces, advance
-        self._parquet = [path for path in paths if kind_of(path) == "parquet"]
-        self._text = [path for path in paths if kind_of(path) != "parquet"]
+        self._parquet = [path for path in paths if format_of_reports(path).kind == "parquet"]
+        self._text = [path for path in paths if format_of_reports(path).kind != "parquet"]
 
     def pieces(self) -> Iterator[str]:
         """The reports, read again for every piece."""

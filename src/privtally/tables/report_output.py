@@ -9,7 +9,7 @@ An attribute that was not asked is null, and empty in CSV.
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +23,7 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
 from privtally.exact.types import Codes
-from privtally.files import is_stream, replacing, unwritable, write_whole
+from privtally.files import is_stream, replacing, write_whole, writing
 from privtally.schema import code_type
 from privtally.tables import database
 from privtally.tables.database import Format, engine, format_of, literal, temporary_room, text
@@ -78,8 +78,9 @@ class Gathered:
 
     def batches(self) -> Iterator[Reports]:
         """All reports, in the order of their ids, or as they came; may be called again."""
-        for ids, codes in _in_steps(self._pieces(0)) if self._keep_order else self._in_order():
-            yield Reports(self._plan, ids, codes)
+        for ids, codes in self._pieces(0) if self._keep_order else self._in_order():
+            for start in range(0, len(ids), 2 * BATCH):
+                yield Reports(self._plan, ids[start : start + 2 * BATCH], codes[start : start + 2 * BATCH])
 
     def _in_order(self) -> Iterator[Piece]:
         """Buckets sorted, several small ones together and a large one in parts."""
@@ -129,21 +130,6 @@ def order_of(ids: NDArray[np.uint8]) -> NDArray[np.intp]:
     return np.lexsort((second, first)) if (ascending[1:] == ascending[:-1]).any() else order
 
 
-def _in_steps(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The same reports, small pieces together and large ones in parts."""
-    held: list[Piece] = []
-    rows = 0
-    for ids, codes in pieces:
-        for start in range(0, len(ids), BATCH):
-            held.append((ids[start : start + BATCH], codes[start : start + BATCH]))
-            rows += len(held[-1][0])
-            if rows >= BATCH:
-                yield _joined(held)
-                held, rows = [], 0
-    if held:
-        yield _joined(held)
-
-
 def _joined(pieces: list[Piece]) -> Piece:
     ids, codes = zip(*pieces, strict=True)
     return np.concatenate(ids), np.concatenate(codes)
@@ -167,11 +153,8 @@ def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
             with made.open("rb") as content, write_whole(path) as file:
                 shutil.copyfileobj(content, file)
         return
-    try:
-        with replacing(path) as draft:
-            _write(draft, plan, gathered, format_of(path) or Format("ndjson"))
-    except OSError as fault:
-        raise DocumentError(unwritable(path, fault)) from None
+    with writing(path), replacing(path) as draft:
+        _write(draft, plan, gathered, format_of(path) or Format("ndjson"))
 
 
 def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
