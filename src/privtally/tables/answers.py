@@ -251,43 +251,37 @@ class CsvTable:
         faults, rows = Faults(str(self.path)), 0
         while batch := list(islice(self._answers(), BATCH)):
             rows += len(batch)
-            records = self._records([row for _, row in batch])
-            if records is None:
-                for number, row in batch:
-                    if fault := self._fault(row):
-                        faults.add(f"line {number}", fault)
-            elif not faults.rows:
-                yield records
+            try:
+                codes = self._codes([row for _, row in batch])
+            except RecordError:
+                self._find_faults(batch, faults)
+            else:
+                if not faults.rows:
+                    yield Records(self.schema, codes)
         if not rows:
             raise RecordError(f"{self.path} has a header but no rows; add the answers below it")
         faults.refuse()
+
+    def _find_faults(self, batch: Sequence[tuple[int, list[str]]], faults: Faults) -> None:
+        for number, row in batch:
+            try:
+                self._codes([row])
+            except RecordError as fault:
+                faults.add(f"line {number}", fault)
 
     def _answers(self) -> Iterator[tuple[int, list[str]]]:
         """The rows that are still to be read. An empty line is none; in a table of one column it is a blank answer."""
         return ((number, row or [""]) for number, row in self.rows if row or len(self.names) == 1)
 
-    def _records(self, rows: Sequence[Sequence[str]]) -> Records | None:
-        """The records of these rows, column by column; None if one of them does not fit."""
-        if any(len(row) != len(self.names) for row in rows):
-            return None
+    def _codes(self, rows: Sequence[Sequence[str]]) -> Codes:
+        """The codes of these rows, column by column; refused if one of them does not fit."""
+        for row in rows:
+            if len(row) != len(self.names):
+                raise RecordError(unlike_header(len(row), len(self.names)))
         codes = np.empty((len(rows), len(self._positions)), dtype=code_type(self.schema.sizes))
         for attribute, (code_of, place) in enumerate(zip(self.spellings, self._positions, strict=True)):
-            try:
-                codes[:, attribute] = [code_of[row[place]] for row in rows]
-            except RecordError:
-                return None
-        return Records(self.schema, codes)
-
-    def _fault(self, row: Sequence[str]) -> RecordError | None:
-        """What does not fit in a row."""
-        if len(row) != len(self.names):
-            return RecordError(unlike_header(len(row), len(self.names)))
-        try:
-            for code_of, place in zip(self.spellings, self._positions, strict=True):
-                code_of[row[place]]
-        except RecordError as fault:
-            return fault
-        return None
+            codes[:, attribute] = [code_of[row[place]] for row in rows]
+        return codes
 
 
 @contextmanager
@@ -404,7 +398,9 @@ class AnswerFiles:
         """The records, some hundred thousand at a time; `advance` hears how many there were."""
         rows = 0
         for path in self.paths:
-            for records in self._file(path):
+            known = format_of(path) or Format("csv")
+            plain = known == Format("csv")
+            for records in self._plain_csv(path) if plain else self._by_engine(path, known):
                 rows += len(records)
                 yield records
                 advance(rows)
@@ -412,12 +408,6 @@ class AnswerFiles:
     def read_all(self, advance: Advance = silently) -> Records:
         """All records at once."""
         return joined(self.batches(advance))
-
-    def _file(self, path: Path) -> Iterator[Records]:
-        known = format_of(path) or Format("csv")
-        if known == Format("csv"):
-            return self._plain_csv(path)
-        return self._by_engine(path, known)
 
     def _by_engine(self, path: Path, known: Format) -> Iterator[Records]:
         if path.is_fifo():  # the engine would wait for ever: it opens a file more than once

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from glob import glob, has_magic
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -308,15 +309,11 @@ class ArrowStream:
         """The table in Arrow's stream format: first its columns, so that a reader of these alone makes nothing."""
         room = io.BytesIO()
         with ipc.StreamWriter.from_writable(room) as writer:
-            writer.write_array(_array({name: kind[:0] for name, kind in self._kinds.items()}))
-            yield room.getvalue()
-            for piece in self._made():
-                room.seek(0)
-                room.truncate()
+            for piece in chain([{name: kind[:0] for name, kind in self._kinds.items()}], self._made()):
                 writer.write_array(_array(piece))
                 yield room.getvalue()
-            room.seek(0)
-            room.truncate()
+                room.seek(0)
+                room.truncate()
         yield room.getvalue()
 
     def _made(self) -> Iterator[Mapping[str, Column]]:

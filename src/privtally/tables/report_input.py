@@ -105,7 +105,7 @@ def parquet_parts(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequ
     for path, columns in _columns(connection, paths).items():
         select = _selected(plan, path, columns, stated.get(path))
         parts.setdefault((select, tuple(columns.items())), []).append(path)
-    return [(select, some) for (select, _), some in parts.items()]
+    return [(select, alike) for (select, _), alike in parts.items()]
 
 
 def _selected(plan: Plan, path: Path, columns: Columns, stated: str | None) -> str:
@@ -171,7 +171,7 @@ def _files(paths: Sequence[Path]) -> str:
     return f"read_parquet({files(paths)}, hive_partitioning = false)"
 
 
-_UNUSUAL = 3
+_UNUSUAL = -1
 """The state of a line that is none of ours as it stands, and may still hold a report."""
 
 _MOST_ROW_BYTES = 1 << 20
@@ -259,16 +259,15 @@ class _TextReports:
         source = answers.lines(path, packing, longest)
         connection = self._connection.begin()
         try:
-            ((many,),) = connection.execute(f"INSERT INTO parsed {self._select_lines(source, otherwise)}").fetchall()
-            unusual = connection.execute(f"SELECT count(*) FROM parsed WHERE state = {_UNUSUAL}").fetchall()
+            ((rows,),) = connection.execute(f"INSERT INTO parsed {self._select_lines(source, otherwise)}").fetchall()
+            ((unusual,),) = connection.execute(f"SELECT count(*) FROM parsed WHERE state = {_UNUSUAL}").fetchall()
         except duckdb.Error:
-            connection.rollback()
-            return None
-        if unusual[0][0]:
+            unusual = True
+        if unusual:
             connection.rollback()
             return None
         connection.commit()
-        return int(many)
+        return int(rows)
 
     def _header(self, path: Path, line: str) -> list[str]:
         header = next(csv.reader([line]))
@@ -287,18 +286,18 @@ class _TextReports:
     def _select_lines(self, source: str, otherwise: int) -> str:
         """A file's reports; lines that are not as we write them have a state of their own."""
         head = f'{_HEAD}{self._plan.digest}","id":"'
-        own, width = len(head) + 1, len(self._codes)
-        ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {own}), {text(_OURS)})"
+        start, width = len(head) + 1, len(self._codes)
+        ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {start}), {text(_OURS)})"
         rest = f"substring(line, {len(_HEAD) + 1})"
         another = f"starts_with(line, {text(_HEAD)}) AND regexp_full_match({rest}, {text(_OTHERS)})"
         state = f"CASE WHEN {ours} THEN {SOUND} WHEN {another} THEN {WRONG_PLAN} ELSE {otherwise} END"
-        listed = f"CAST(substring(line, {own + 42}, length(line) - {own + 42}) AS BIGINT[])"
+        listed = f"CAST(substring(line, {start + 42}, length(line) - {start + 42}) AS BIGINT[])"
         codes = [f"codes[{place}] AS {name}" for place, name in enumerate(self._codes, start=1)]
         return f"""
             SELECT id, CASE WHEN len(codes) <> {width} THEN {INVALID} ELSE state END AS state, {", ".join(codes)}
             FROM (
                 SELECT state,
-                       CASE WHEN state = {SOUND} THEN unhex(substring(line, {own}, 32)) END AS id,
+                       CASE WHEN state = {SOUND} THEN unhex(substring(line, {start}, 32)) END AS id,
                        CASE WHEN state = {SOUND} THEN {listed} END AS codes
                 FROM (SELECT line, {state} AS state FROM {source} WHERE line <> '')
             )"""
@@ -375,8 +374,8 @@ class DuckReports:
 
 def rows_of(connection: duckdb.DuckDBPyConnection, source: str) -> int:
     """How many rows a query gives."""
-    ((many,),) = connection.execute(f"SELECT count(*) FROM ({source})").fetchall()
-    return int(many)
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM ({source})").fetchall()
+    return int(rows)
 
 
 def united(sources: Sequence[str], piece: int, pieces: int) -> str:
