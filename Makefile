@@ -89,7 +89,6 @@ licences: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.bulk
-	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.store

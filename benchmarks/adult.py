@@ -39,7 +39,7 @@ from privtally.mechanisms.named import NAMED, RandomizedResponse, best_channel
 from privtally.names import MechanismChoice, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Records, Schema
-from privtally.tables.answers import open_table
+from privtally.tables.answers import joined, open_table
 
 SCHEMA = Path(__file__).with_name("adult.toml").read_text()
 COLUMNS = {"age": 0, "workclass": 1, "education": 3, "marital-status": 5, "relationship": 7, "sex": 9}
@@ -215,7 +215,7 @@ def main() -> int:
         path = Path(directory) / "adult.csv"
         write_people(path, data_directory(None))
         with open_table(path, schema) as table:
-            records = table.read_all(lambda _: None)
+            records = joined(table.batches())
     tables = page(measure(records, options.runs, options.seed), records)
     print(tables)
     if options.write is not None:

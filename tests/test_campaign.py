@@ -179,15 +179,6 @@ def test_the_driver_asks_for_the_counts_of_every_plan_in_order(mechanism: Mechan
     assert sum(plan.learned is not None for plan in asked) == phases - rounds
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [("Corr-RR", "corr-rr"), ("corr_rr", "corr-rr"), ("RS+FD", "rs-fd"), ("rs+rfd", "rs-rfd"), (" SPL ", "spl")],
-)
-def test_mechanisms_may_be_named_as_people_write_them(written: str, meant: str) -> None:
-    assert Asking.of(written).mechanism == meant
-    assert design(schema_of((2, 2)), 1.0, written).name == meant  # type: ignore[arg-type]
-
-
 LABELS = {"smokes": ["no", "yes"], "drinks": ["never", "weekly", "daily"]}
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -231,6 +222,8 @@ def test_options_are_those_of_a_campaign() -> None:
     result = run(pd.DataFrame(columns_of_people()), LABELS, 2.0, mechanism="smp", pivots=2, method="unbiased")
     assert result.estimate.method == "unbiased"
     assert result.job.phases[0].plan.mechanism.parts[0].pivots == 2
+    shown = run(pd.DataFrame(columns_of_people()), LABELS, 1.0, mechanism="smp", decoys=1)
+    assert [part.decoys for part in shown.plan.parts] == [1]
     with pytest.raises(CampaignError, match="pivots"):
         run(pd.DataFrame(columns_of_people()), LABELS, 2.0, pivots=2)
 
@@ -310,10 +303,3 @@ def test_the_question_is_hidden_as_was_asked_for_in_one_phase(among: Any) -> Non
 def test_records_are_those_of_the_schema() -> None:
     with pytest.raises(SchemaError, match="another schema"):
         run(records_of(columns_of_people()), {"smokes": ["no", "yes"]})
-
-
-def test_a_named_mechanism_may_have_decoys() -> None:
-    (phase,) = run(
-        pd.DataFrame(columns_of_people()), LABELS, 1.0, mechanism="smp", decoys=1, source=seeded(1)
-    ).job.phases
-    assert [part.decoys for part in phase.plan.parts] == [1]

@@ -26,17 +26,8 @@ def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
-    path = tmp_path / "old"
-    path.write_bytes(b"old")
-    path.chmod(0o600)
-    files.write_bytes(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize("mode", [0o600, 0o444, 0o664])
-def test_nobody_else_can_read_what_replaces_a_file_until_it_has_its_mode(tmp_path: Path, mode: int) -> None:
+def test_what_replaces_a_file_takes_its_mode_and_nobody_else_can_read_it_before(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "old"
     path.write_bytes(b"old")
     path.chmod(mode)
@@ -44,6 +35,7 @@ def test_nobody_else_can_read_what_replaces_a_file_until_it_has_its_mode(tmp_pat
         file.write(b"secret")
         (draft,) = (own for own in tmp_path.iterdir() if own != path)
         assert draft.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes() == b"secret"
     assert path.stat().st_mode & 0o777 == mode
 
 

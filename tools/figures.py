@@ -5,7 +5,7 @@ Run it as `python -m tools.figures`: every table between its marks is written an
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from privtally.cli.render import number
 from privtally.documents.plan import design
@@ -16,8 +16,6 @@ from privtally.lab.compare import POINTS
 from privtally.names import HIDE_AMONG
 from privtally.schema import Schema
 from tools import ROOT
-from tools.markdown import table
-from tools.quotes import beside_peers
 
 BUDGETS = (0.5, 1.0, 2.0, 3.0, 4.0)
 PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
@@ -33,6 +31,12 @@ SURVEYS = (
 """How many questions, with how many answers each, and among how many the one that is used is hidden."""
 WITHIN, WITHIN_BUDGETS = 5.0, (0.5, 1.0, 2.0)
 """The ± in percentage points for which people are counted."""
+JOBS = {
+    "SPL, 4 labels": "4 questions of 4 answers",
+    "one question, 64 labels": "1 question of 64 answers",
+    "one question, 1,024 labels": "1 question of 1,024 answers",
+}
+LIBRARIES = ("privtally", "multi-freq-ldpy", "pure-ldp", "OpenDP")
 
 
 def what_a_budget_means() -> str:
@@ -84,6 +88,49 @@ def people_for_an_error() -> str:
     return table(["you ask", "the question used is", *(f"ε = {epsilon:g}" for epsilon in WITHIN_BUDGETS)], rows)
 
 
+def beside_peers() -> str:
+    """Speed and squared error of each library at its best, from the page about peers."""
+    rates = {library: fastest(library) for library in LIBRARIES}
+    rows = [["reports per CPU second, 4 questions", *(rate(rates[library]) for library in LIBRARIES)]]
+    for job, words in JOBS.items():
+        ratios = [least_error(job, library) for library in LIBRARIES]
+        rows.append([f"squared error, {words}", *("–" if ratio is None else f"{ratio:.3g} ×" for ratio in ratios)])
+    return table(["measured", *LIBRARIES], rows)
+
+
+def rows_of(page: str) -> Iterator[list[str]]:
+    """The cells of every line of a table on a page."""
+    for line in (ROOT / page).read_text().splitlines():
+        if line.startswith("|"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def fastest(library: str) -> int:
+    """The most reports a second that a library gave where every answer is sent with a part of the budget."""
+    found = [
+        int(cells[2].replace(",", ""))
+        for cells in rows_of("docs/explanation/peers.md")
+        if len(cells) == 5 and cells[0] == "SPL" and cells[1].startswith(library)
+    ]
+    return max(found)
+
+
+def least_error(job: str, library: str) -> float | None:
+    """A library's least squared error by that of privtally's default estimate; None if it has no estimator."""
+    found = [
+        float(cells[4])
+        for cells in rows_of("docs/explanation/peers.md")
+        if len(cells) == 5 and cells[0] == job and cells[1].startswith(library)
+    ]
+    return min(found, default=None)
+
+
+def rate(reports: int) -> str:
+    """Two digits."""
+    million = 1_000_000
+    return f"{reports / million:.2g} million" if reports >= million else f"{round(reports, 2 - len(str(reports))):,}"
+
+
 FIGURES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "README.md": {"peers": beside_peers},
     "docs/guide/choose-epsilon.md": {"meaning": what_a_budget_means, "error": error_by_budget},
@@ -123,6 +170,12 @@ def in_words(questions: int, answers: int) -> str:
 def used(questions: int, among: int) -> str:
     """Whether a report says which question was really used."""
     return "the only one" if questions == 1 else "named" if among == 1 else f"hidden among {among}"
+
+
+def table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table whose first column is aligned left and all others right."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def between(name: str) -> re.Pattern[str]:

@@ -1,6 +1,6 @@
 """run: from a table of answers to estimates in one call, for data that is all at hand; design: the plan of others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,9 +35,6 @@ from privtally.tables.frames import Declared, Native, library_of, records_of, re
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-# The whole job on data that is all at hand.
 
 
 @dataclass(frozen=True)
@@ -217,6 +214,15 @@ class Result:
         return html.table(self.estimate)
 
 
+def _check_choices(mechanism: str, options: Iterable[str], hide_among: HideAmong | None) -> None:
+    """Refuse what a mechanism does not use."""
+    auto = plain_name(mechanism) == "auto"
+    if auto and (taken := ", ".join(options)):
+        raise CampaignError(f"{taken}: the mechanism auto chooses this itself; name a mechanism, or leave it")
+    if not auto and hide_among is not None:
+        raise CampaignError(f"hide_among has no effect with {mechanism}; decoys says what a report shows")
+
+
 @naming_arguments
 def design(
     schema: Declared,
@@ -237,15 +243,9 @@ def design(
     """
     the_schema = schema_of(schema)
     check_epsilon(epsilon)
+    _check_choices(mechanism, (name for name in options if name not in ("answers", "source")), hide_among)
     if plain_name(mechanism) != "auto":
-        if hide_among is not None:
-            raise CampaignError(f"hide_among has no effect with {mechanism}; decoys says what a report shows")
         return design_plan(the_schema, epsilon, mechanism_named(mechanism), **options)
-    taken = [name for name in options if name not in ("answers", "source")]
-    if taken:
-        raise CampaignError(
-            f"{', '.join(taken)}: the mechanism auto chooses this itself; name a mechanism, or leave it"
-        )
     chosen = recommend(the_schema, epsilon, 1, hide_among=HIDE_AMONG if hide_among is None else hide_among).design
     return design_plan(the_schema, epsilon, **{**options, **chosen.options})
 
@@ -322,24 +322,18 @@ def run(
     """
     the_schema, source = schema_of(schema, data), source or Stream.from_system()
     check_epsilon(epsilon)
-    first, learning, name = None, USUAL_LEARNING, "a mechanism of one's own"
+    _check_choices(mechanism if isinstance(mechanism, str) else "a mechanism of one's own", options, hide_among)
+    first, learning = None, USUAL_LEARNING
     if not isinstance(mechanism, str):
-        own = own_mechanism(mechanism, the_schema, epsilon)
+        stated = own_mechanism(mechanism, the_schema, epsilon)
         if options:
             raise CampaignError(f"{', '.join(options)}: a mechanism of one's own decides this itself; leave it out")
-        if not isinstance(own, Plan):
-            return _shares(own, records_of(data, the_schema, codes=codes)[0], source)
-        first = own
-    elif plain_name(mechanism) == "auto":
-        if options:
-            raise CampaignError(
-                f"{', '.join(options)}: the mechanism auto chooses this itself; name a mechanism, or leave it"
-            )
-    else:
+        if not isinstance(stated, Plan):
+            return _shares(stated, records_of(data, the_schema, codes=codes)[0], source)
+        first = stated
+    elif plain_name(mechanism) != "auto":
         asking = Asking.of(mechanism, **options)
-        first, learning, name = asking.first_plan(the_schema, epsilon, source=source), asking.learning, asking.mechanism
-    if first is not None and hide_among is not None:
-        raise CampaignError(f"hide_among has no effect with {name}; decoys says what a report shows")
+        first, learning = asking.first_plan(the_schema, epsilon, source=source), asking.learning
     records, ignored = records_of(data, the_schema, codes=codes)
     if first is None:
         among = HIDE_AMONG if hide_among is None else hide_among
@@ -351,6 +345,5 @@ def run(
 
 def _shares(mechanism: OwnMechanism, records: Records, source: Source) -> dict[str, dict[str, float]]:
     """What a mechanism of one's own estimates, by attribute and label."""
-    found = own_frequencies(mechanism, records, source)
-    attributes = zip(records.schema.attributes, found, strict=True)
-    return {own.name: dict(zip(own.labels, shares.tolist(), strict=True)) for own, shares in attributes}
+    pairs = zip(records.schema.attributes, own_frequencies(mechanism, records, source), strict=True)
+    return {attribute.name: dict(zip(attribute.labels, shares.tolist(), strict=True)) for attribute, shares in pairs}

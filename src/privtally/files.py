@@ -40,6 +40,11 @@ _SIGNATURES = {
 }
 """How files of other kinds begin, and what to do about them."""
 
+_LOADERS: dict[Any, Callable[[bytes], Plan | Counts | Estimate]] = {
+    "privtally.plan/1": load_plan,
+    "privtally.counts/1": load_counts,
+    "privtally.estimate/1": load_estimate,
+}
 _NO_DOCUMENT = "the file is neither a plan, nor counts, nor an estimate of a format known here"
 
 
@@ -87,6 +92,17 @@ def unreadable(path: Path, fault: OSError) -> str:
     return f"cannot read {path}: {fault.strerror}"
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Refuse in one sentence what cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever read stopped reading
+        raise
+    except OSError as fault:
+        raise DocumentError(unwritable(path, fault)) from None
+
+
 def unwritable(path: Path, fault: OSError) -> str:
     """Why a file cannot be written, and what to do."""
     if isinstance(fault, FileNotFoundError):
@@ -116,18 +132,13 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
     a name, so they are written as they are.
     """
     descriptor = standard_descriptor(path)
-    try:
-        with ExitStack() as stack:
-            if descriptor is not None:
-                yield stack.enter_context(os.fdopen(os.dup(descriptor), "wb"))
-            elif is_stream(path):
-                yield stack.enter_context(path.open("wb"))
-            else:
-                yield stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
-    except BrokenPipeError:  # whoever read stopped reading
-        raise
-    except OSError as fault:
-        raise DocumentError(unwritable(path, fault)) from None
+    with writing(path), ExitStack() as stack:
+        if descriptor is not None:
+            yield stack.enter_context(os.fdopen(os.dup(descriptor), "wb"))
+        elif is_stream(path):
+            yield stack.enter_context(path.open("wb"))
+        else:
+            yield stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
 
 
 def is_stream(path: Path) -> bool:
@@ -180,11 +191,8 @@ def new_private_file(path: Path) -> Iterator[Path]:
     """An empty draft of a file that only its owner may read; a file that is there already is refused."""
     if path.exists():
         raise DocumentError(f"{path} is there already and stays as it is; name a new file")
-    try:
-        with replacing(path, 0o600) as draft:
-            yield draft
-    except OSError as fault:
-        raise DocumentError(unwritable(path, fault)) from None
+    with writing(path), replacing(path, 0o600) as draft:
+        yield draft
 
 
 def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
@@ -209,16 +217,15 @@ def write_whole_directory(path: Path) -> Iterator[Path]:
     """A directory to fill that takes its name only once everything is in it."""
     check_name(path)
     draft = draft_of(path)
-    try:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
-        draft.mkdir()
-        yield draft
-        draft.replace(path)
-    except OSError as fault:
-        raise DocumentError(unwritable(path, fault)) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    with writing(path):
+        try:
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise DocumentError(f"{path} exists and is not an empty directory; name a new one")
+            draft.mkdir()
+            yield draft
+            draft.replace(path)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def check_name(path: Path) -> None:
@@ -288,14 +295,9 @@ def read_document(path: Path) -> Plan | Counts | Estimate:
             if _is_table(data):
                 raise DocumentError(_NO_DOCUMENT) from None
             raise
-        match form:
-            case "privtally.plan/1":
-                return load_plan(data)
-            case "privtally.counts/1":
-                return load_counts(data)
-            case "privtally.estimate/1":
-                return load_estimate(data)
-        raise DocumentError(_NO_DOCUMENT)
+        if form not in _LOADERS:
+            raise DocumentError(_NO_DOCUMENT)
+        return _LOADERS[form](data)
 
     return read(path, load, MOST_TABLE_BYTES)
 

@@ -18,8 +18,8 @@ from privtally.documents.campaign import refresh
 from privtally.exact.randomness import WORD, Source, words_below
 from privtally.mechanisms import channels, fills, named, projective
 from privtally.mechanisms import channels as fillings
-from privtally.mechanisms.channels import InSet, Keep, Rows, Uniform
-from privtally.mechanisms.fills import NOTHING, ByClass
+from privtally.mechanisms.channels import Asked, Channel, InSet, Keep, Rows, Uniform
+from privtally.mechanisms.fills import NOTHING, ByClass, Places, TableFill
 from privtally.mechanisms.mechanism import Mechanism, Part
 from privtally.mechanisms.named import PartPlan
 from privtally.mechanisms.projective import Geometry, Projective
@@ -49,6 +49,19 @@ def _fresh_weights() -> Iterator[None]:
     channels.randomized_response.cache_clear()
     yield
     channels.randomized_response.cache_clear()
+
+
+honest_table = TableFill.channel
+
+
+def turned_table(self: TableFill, pivots: Places, other: int, asked: Sequence[Asked]) -> Channel:
+    """A table whose rows go by the pivots' codes in the other order."""
+    channel = honest_table(self, pivots, other, asked)
+    if len(pivots) == 1 or not isinstance(channel, Rows):
+        return channel
+    shape = [asked[pivot].outputs for pivot in pivots]
+    order = np.arange(np.prod(shape)).reshape(shape).T.ravel()
+    return Rows(channel.weights[order])
 
 
 def keep_with(step: Callable[[Keep, np.ndarray, Codes], Codes]) -> Callable[[Keep, Codes, Source], Codes]:
@@ -342,7 +355,7 @@ FAULTS: dict[str, tuple[Plant, str]] = {
     "half the budget": (put_weights(lambda same, other: (other + (same - other) // 2, other)), "budget of smp"),
     "copies when it should not": (put(fills, "copying", lambda probability, size: honest_copying(1 - probability, size)), "meaning of copies"),
     "copying means its complement": (put(fillings, "copying", lambda probability, size: honest_copying(1 - probability, size)), "meaning of copies"),
-    "pivots of a table turned round": (put(Part, "combined", lambda self, branch, report: sum(report[own] * (self.answers[branch[0]] if place else 1) for place, own in enumerate(branch))), "meaning of tables"),
+    "pivots of a table turned round": (put(TableFill, "channel", turned_table), "meaning of tables"),
     "the whole budget for each part": (put_build(lambda _part, _parts: Fraction(1)), "privacy of spl"),
     "the whole budget for each group": (put_build(lambda _part, _parts: Fraction(1)), f"privacy of {GROUPS}"),
     "the pivot with an amplified budget": (put_build(lambda part, parts: Fraction(3 if part.fill else 2, 2 * parts)), "privacy of corr-rr"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from privtally.errors import PrivtallyError
-from privtally.tables.spark import SparkReports, _Attempt, privatise_file
+from privtally.tables.spark import Attempt, SparkReports, privatise_file
 
 ROOT = Path(__file__).parents[2]
 JAVA = shutil.which("java")
@@ -127,7 +127,7 @@ class DyingAttempt:
 
     marker: Path
 
-    def __call__(self, plan: bytes, room: str, coded: bool, path: str) -> _Attempt | PrivtallyError:
+    def __call__(self, plan: bytes, room: str, coded: bool, path: str) -> Attempt | PrivtallyError:
         done = privatise_file(plan, room, coded, path)
         die_once(self.marker)
         return done

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from privtally.errors import DocumentError, PrivtallyError, RecordError
 from privtally.schema import Attribute, Schema
 from privtally.tables import answers as answer_files
-from privtally.tables.answers import open_answers, open_table
+from privtally.tables.answers import joined, open_answers, open_table
 from privtally.tables.database import text
 from tests.scale import scaled
 
@@ -247,6 +247,72 @@ def test_rows_are_known_beforehand_in_parquet_alone(tmp_path: Path) -> None:
         assert answers.rows == 0
 
 
+ONE = Schema.of({"smokes": ["no", "yes"]})
+
+
+def csv(directory: Path, content: str) -> Path:
+    path = directory / "data.csv"
+    path.write_bytes(content.encode())
+    return path
+
+
+@pytest.mark.parametrize("cell", ["", " ", "\t"])
+def test_a_blank_cell_is_said_to_be_blank(tmp_path: Path, cell: str) -> None:
+    said = str(refusal(csv(tmp_path, f"smokes,café\nyes,{cell}\n")))
+    assert "'café'" in said
+    assert "is blank" in said
+
+
+@pytest.mark.parametrize(("delimiter", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_another_delimiter_is_named(tmp_path: Path, delimiter: str, name: str, quote: str) -> None:
+    content = f"{quote}smokes{quote}{delimiter}{quote}café{quote}\n{SECRET}{delimiter}très\n"
+    assert name in str(refusal(csv(tmp_path, content)))
+
+
+@pytest.mark.parametrize(
+    ("schema", "content"), [({"a;b": ["x", "y"], "a": ["x", "y"]}, "a;b,a\nx,y\n"), ({"a;b": ["x", "y"]}, '"a;b"\ny\n')]
+)
+def test_a_name_may_hold_another_delimiter(tmp_path: Path, schema: dict[str, list[str]], content: str) -> None:
+    assert len(read(csv(tmp_path, content), Schema.of(schema))) == 1
+
+
+def test_a_long_ignored_field_is_ignored(tmp_path: Path) -> None:
+    assert len(read(csv(tmp_path, f'note,smokes,café\n"{"x" * 300_000}",yes,très\n'))) == 1
+
+
+def test_every_bad_row_is_reported_at_once(tmp_path: Path) -> None:
+    rows = ["yes,très"] * 3 + [f"{SECRET},très"] + [f"yes,{SECRET}"] * 13 + ["no"]
+    said = str(refusal(csv(tmp_path, "smokes,café\n" + "\n".join(rows) + "\n")))
+    for stated in ("line 5", "line 14", "'smokes'", "'café'", "15 rows"):
+        assert stated in said
+    assert "line 15" not in said
+
+
+def test_nothing_comes_after_a_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_files, "BATCH", 2)
+    path, given = csv(tmp_path, "smokes\nyes\nyes\nbad\nyes\nyes\nyes\n"), list[int]()
+    with open_table(path, ONE) as table, pytest.raises(RecordError, match="line 4"):
+        given.extend(len(records) for records in table.batches())
+    assert given == [2]
+
+
+def test_long_lists_of_columns_are_shortened(tmp_path: Path) -> None:
+    ignored = [f"column {place} {'x' * 900}" for place in range(1_000)]
+    notices: list[str] = []
+    path = csv(tmp_path, ",".join(["smokes", *ignored]) + "\n" + "yes" + "," * 1_000 + "\n")
+    with open_answers([path], ONE, notice=notices.append) as answers:
+        assert len(answers.read_all()) == 1
+    assert len(notices[0]) < 1_000
+    assert "990" in notices[0]
+    schema = Schema.of({f"question {place}": ["x", "y"] for place in range(500)})
+    assert len(str(refusal(csv(tmp_path, "a,b\nx,y\n"), schema))) < 1_000
+
+
+def test_a_file_without_line_ends_is_refused() -> None:
+    assert "line 1" in str(refusal(Path("/dev/zero"), ONE))
+
+
 CELLS = st.sampled_from(
     ["no", "yes", "très", "jamais", "", " ", '"no"', '"', '""', "#", "\\", "'", "x", '"yes', 'yes"', "\0", '"a\nb"']
 )
@@ -269,7 +335,7 @@ def test_the_engine_and_the_careful_reader_agree(
 
     def carefully() -> list[list[int]]:
         with open_table(path, optional) as table:
-            return table.read_all().codes.tolist()  # type: ignore[no-any-return]  # lists of integers
+            return joined(table.batches()).codes.tolist()  # type: ignore[no-any-return]  # lists of integers
 
     assert outcome(lambda: read(path, optional)) == outcome(carefully)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from privtally.documents.counts import Counts
-from privtally.errors import DocumentError, EngineError, ReportError
+from privtally.errors import EngineError
 from privtally.tables import engines, report_input
-from privtally.tables.engines import EngineChoice, list_set_aside, open_reports, tally_files
+from privtally.tables.engines import EngineChoice, list_set_aside, open_reports
 from privtally.tables.tallying import tally_table
 from tests.scale import scaled
 from tests.tables.made_up_reports import PLANS, Row, Table, reference, tables, write
@@ -45,32 +45,6 @@ def test_the_counts_are_those_of_the_reference(table: Table) -> None:
 def an_honest_table() -> Table:
     plan = PLANS[0]
     return Table(plan, [[Row(plan.digest, bytes([one]) * 16, (one % 2, one % 3)) for one in range(9)], *[[]] * 5])
-
-
-def test_a_file_that_is_cut_short_is_named(tmp_path: Path) -> None:
-    table = an_honest_table()
-    whole, *_ = write(table, tmp_path)
-    for cut in (whole.stat().st_size // 2, 0):
-        short = tmp_path / "short.parquet"
-        short.write_bytes(whole.read_bytes()[:cut])
-        with pytest.raises(DocumentError, match=r"short\.parquet"):
-            tally_files(table.plan, [whole, short])
-
-
-def test_pages_that_are_damaged_are_refused(tmp_path: Path) -> None:
-    table = an_honest_table()
-    whole, *_ = write(table, tmp_path)
-    content = bytearray(whole.read_bytes())
-    content[4:60] = bytes(56)
-    whole.write_bytes(content)
-    with pytest.raises(DocumentError, match="metadata"):
-        tally_files(table.plan, [whole])
-
-
-def test_reports_to_another_plan_alone_are_refused(tmp_path: Path) -> None:
-    write(an_honest_table(), tmp_path)
-    with pytest.raises(ReportError, match="another plan"):
-        tally_files(PLANS[1], [tmp_path / "metadata [1].parquet"])
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

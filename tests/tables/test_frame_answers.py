@@ -19,7 +19,7 @@ from privtally.mechanisms.named import NAMED
 from privtally.names import MECHANISMS, MechanismName
 from privtally.participant.respond import respond_many
 from privtally.schema import Attribute, Records, Schema
-from privtally.tables.frames import open_data, privatise
+from privtally.tables.frames import privatise, records_of
 from tests.tables.frame_kinds import KINDS, Columns, relation
 
 SECRET = "zzz-my-secret-answer"
@@ -42,8 +42,7 @@ SINGLE = [name for name in MECHANISMS if not NAMED[name].learns]
 
 
 def read(frame: Any, schema: Schema = SCHEMA, *, coded: bool = False) -> Records:
-    with open_data(frame, schema, coded=coded) as answers:
-        return answers.read_all()
+    return records_of(frame, schema, codes=coded)[0]
 
 
 def refusal(frame: Any, schema: Schema = SCHEMA) -> str:
@@ -56,9 +55,9 @@ def refusal(frame: Any, schema: Schema = SCHEMA) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_found_by_name_and_others_left_alone(kind: str) -> None:
-    with open_data(KINDS[kind](COLUMNS), SCHEMA) as answers:
-        assert answers.read_all().codes.tolist() == CODES
-        assert list(answers.ignored) == ["id"]
+    records, ignored = records_of(KINDS[kind](COLUMNS), SCHEMA, codes=False)
+    assert records.codes.tolist() == CODES
+    assert ignored == ("id",)
 
 
 @pytest.mark.parametrize("kind", KINDS)

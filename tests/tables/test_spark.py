@@ -16,7 +16,7 @@ from privtally.errors import DocumentError, EngineError, RecordError
 from privtally.schema import Attribute, Schema
 from privtally.tables.database import engine
 from privtally.tables.engines import EngineChoice, open_reports, tally_files
-from privtally.tables.frames import open_data, privatise, tally
+from privtally.tables.frames import privatise, records_of, tally
 from privtally.tables.tallying import tally_table
 from tests.scale import scaled
 from tests.support import first_plan
@@ -152,15 +152,15 @@ def test_a_file_that_spark_would_pass_over_is_refused(name: str) -> None:
 
 
 def test_answers_come_from_a_frame_of_spark(session: Any) -> None:
-    with open_data(session.createDataFrame(PEOPLE, ["a.b", "c", "other`s"]), SCHEMA) as answers:
-        assert answers.read_all().codes.tolist() == [[0, 0], [1, 2], [1, 1]]
-        assert list(answers.ignored) == ["other`s"]
+    records, ignored = records_of(session.createDataFrame(PEOPLE, ["a.b", "c", "other`s"]), SCHEMA, codes=False)
+    assert records.codes.tolist() == [[0, 0], [1, 2], [1, 1]]
+    assert ignored == ("other`s",)
 
 
 def test_a_bad_answer_is_not_quoted(session: Any) -> None:
     frame = session.createDataFrame([("zzz-secret", 5)], ["a.b", "c"])
-    with pytest.raises(RecordError, match=r"row 1: question 'a\.b'") as fault, open_data(frame, SCHEMA) as answers:
-        answers.read_all()
+    with pytest.raises(RecordError, match=r"row 1: question 'a\.b'") as fault:
+        records_of(frame, SCHEMA, codes=False)
     assert "secret" not in str(fault.value)
 
 

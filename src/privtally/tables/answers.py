@@ -6,7 +6,7 @@ here, so that what counts as an answer is decided in one place: `spelling`.
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +22,7 @@ import numpy as np
 from privtally.errors import DocumentError, RecordError
 from privtally.exact.canonical import normal
 from privtally.exact.types import Codes
-from privtally.files import Advance, missing, open_binary, position, refuse_spreadsheet, silently
+from privtally.files import Advance, open_binary, refuse_spreadsheet, silently
 from privtally.schema import Attribute, Records, Schema, code_type
 from privtally.tables import database
 from privtally.tables.database import (
@@ -38,10 +38,8 @@ from privtally.tables.database import (
     say_ignored,
     text,
     unlike_header,
+    unreadable_as,
 )
-
-# How answers are spelled in a table: as labels, or as the labels' codes.
-
 
 Spelling = Mapping[Any, int]
 """The code of a value; a value that is none of the answers is refused when it is met."""
@@ -82,12 +80,7 @@ class Answers:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        missing = [own for own in self.schema.names if own not in self._names]
-        if missing:
-            raise RecordError(f"{self.where} has no column {quoted(missing)}; every question needs one")
-        twice = [own for own in self.schema.names if self._names.count(own) > 1]
-        if twice:
-            raise RecordError(f"{self.where} has the column {twice[0]!r} twice; give every column another name")
+        check_columns(self.where, self.schema, self._names)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -98,8 +91,8 @@ class Answers:
         """The columns that the schema does not name."""
         return tuple(column for column in self._names if column not in self.schema.names)
 
-    def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        """The records, some hundred thousand at a time; `advance` hears how many there were.
+    def batches(self) -> Iterator[Records]:
+        """The records, some hundred thousand at a time.
 
         After a row that does not fit no more records come, but every row is checked before the table is refused.
         """
@@ -108,21 +101,16 @@ class Answers:
         for batch in database.batches(self.table.project(", ".join(column.sql for column in columns))):
             codes: Codes = np.empty((len(batch[0]), len(columns)), dtype=code_type(self.schema.sizes), order="F")
             bad: dict[int, RecordError] = {}
-            for own, column in enumerate(columns):
-                codes[:, own] = column.codes(batch[2 * own], batch[2 * own + 1], bad)
+            for place, column in enumerate(columns):
+                codes[:, place] = column.codes(batch[2 * place], batch[2 * place + 1], bad)
             for row in sorted(bad):
                 faults.add(f"row {rows + row + 1:,}", bad[row])
             rows += len(codes)
-            if not faults.many:
+            if not faults.rows:
                 yield Records(self.schema, codes)
-            advance(rows)
         if not rows:
             raise RecordError(f"{self.where} has no rows; it needs one for each person")
         faults.refuse()
-
-    def read_all(self, advance: Advance = silently) -> Records:
-        """All records at once."""
-        return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
 
     def _column(self, attribute: Attribute) -> "_Column":
         place = self._names.index(attribute.name)
@@ -136,6 +124,20 @@ class Answers:
             )
             value = f"CASE WHEN isnan({column}) THEN NULL WHEN {whole} ELSE {value} END"
         return _Column(spelling(attribute, coded=self.coded), value, attribute.size)
+
+
+def check_columns(where: str, schema: Schema, names: Sequence[str]) -> None:
+    """Refuse a table that lacks a question's column, or has it twice."""
+    if missing := [name for name in schema.names if name not in names]:
+        raise RecordError(f"{where} has no column {quoted(missing)}; every question needs one")
+    if twice := [name for name in schema.names if names.count(name) > 1]:
+        raise RecordError(f"{where} has the column {twice[0]!r} twice; give every column another name")
+
+
+def joined(batches: Iterable[Records]) -> Records:
+    """All records of one schema at once."""
+    schemas, codes = zip(*((records.schema, records.codes) for records in batches), strict=True)
+    return Records(schemas[0], np.concatenate(codes))
 
 
 class _Column:
@@ -157,7 +159,7 @@ class _Column:
         codes: Codes = self._codes[places]
         unknown = np.flatnonzero(places == self._unknown)
         if unknown.size:
-            values = database.texts(other)
+            values = other.to_pylist()
             for row in unknown.tolist():
                 try:
                     codes[row] = self._look_up(values[row])
@@ -173,7 +175,7 @@ class _Column:
         return self._remembered[value]
 
 
-# Text files as the engine reads them, with nothing left for it to guess: whole lines, or the cells of CSV by place.
+# Text files as the engine reads them, with nothing left for it to guess.
 
 
 MOST_ENGINE_LINE_BYTES = 1 << 24
@@ -216,35 +218,12 @@ def _source(path: Path, packing: Packing, how: str) -> str:
     return f"read_csv({database.file(path)}, {how}, compression = '{packing}', {always})"
 
 
-# Participants' answers in a CSV file: a header of attribute names, labels as values. Raw data; nothing is echoed.
-
-
 BATCH = 1 << 13
 
 MOST_LINE_BYTES = 1 << 26
 """No line and no field is longer; a file without line ends is refused instead of read to its end."""
 
 _OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-
-
-@dataclass(frozen=True)
-class Header:
-    """The columns of a CSV file; `ignored` are those that the schema does not name."""
-
-    names: tuple[str, ...]
-    ignored: tuple[str, ...]
-
-    @classmethod
-    def fitted(cls, path: Path, schema: Schema, cells: Sequence[str]) -> "Header":
-        """The header of a file, refused if it does not fit the schema."""
-        names = tuple(map(normal, cells))
-        missing = [name for name in schema.names if name not in set(names)]
-        if missing:
-            raise RecordError(f"{path} has no column {quoted(missing)}; its header must name it")
-        twice = [name for name in schema.names if names.count(name) > 1]
-        if twice:
-            raise RecordError(f"{path} has the column {twice[0]!r} twice; give every column another name")
-        return cls(names, tuple(name for name in names if name not in set(schema.names)))
 
 
 @dataclass(frozen=True)
@@ -257,69 +236,52 @@ class CsvTable:
     path: Path
     schema: Schema
     spellings: tuple[Spelling, ...]
-    header: Header
-    file: BinaryIO
+    names: tuple[str, ...]
     rows: Iterator[tuple[int, list[str]]]
-
-    @property
-    def width(self) -> int:
-        """How many columns there are."""
-        return len(self.header.names)
 
     @cached_property
     def _positions(self) -> tuple[int, ...]:
-        return tuple(map(self.header.names.index, self.schema.names))
+        return tuple(map(self.names.index, self.schema.names))
 
-    def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        """The records, some ten thousand at a time; `advance` hears how many bytes have been read.
+    def batches(self) -> Iterator[Records]:
+        """The records, some ten thousand at a time.
 
         After a row that does not fit, no more records come, but every row is checked before the table is refused.
         """
         faults, rows = Faults(str(self.path)), 0
         while batch := list(islice(self._answers(), BATCH)):
             rows += len(batch)
-            records = self._records([row for _, row in batch])
-            if records is None:
-                for number, row in batch:
-                    if fault := self._fault(row):
-                        faults.add(f"line {number}", fault)
-            elif not faults.many:
-                yield records
-            advance(position(self.file))
+            try:
+                codes = self._codes([row for _, row in batch])
+            except RecordError:
+                self._find_faults(batch, faults)
+            else:
+                if not faults.rows:
+                    yield Records(self.schema, codes)
         if not rows:
             raise RecordError(f"{self.path} has a header but no rows; add the answers below it")
         faults.refuse()
 
-    def read_all(self, advance: Advance = silently) -> Records:
-        """All records at once."""
-        return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
+    def _find_faults(self, batch: Sequence[tuple[int, list[str]]], faults: Faults) -> None:
+        for number, row in batch:
+            try:
+                self._codes([row])
+            except RecordError as fault:
+                faults.add(f"line {number}", fault)
 
     def _answers(self) -> Iterator[tuple[int, list[str]]]:
         """The rows that are still to be read. An empty line is none; in a table of one column it is a blank answer."""
-        return ((number, row or [""]) for number, row in self.rows if row or self.width == 1)
+        return ((number, row or [""]) for number, row in self.rows if row or len(self.names) == 1)
 
-    def _records(self, rows: Sequence[Sequence[str]]) -> Records | None:
-        """The records of these rows, column by column; None if one of them does not fit."""
-        if any(len(row) != self.width for row in rows):
-            return None
+    def _codes(self, rows: Sequence[Sequence[str]]) -> Codes:
+        """The codes of these rows, column by column; refused if one of them does not fit."""
+        for row in rows:
+            if len(row) != len(self.names):
+                raise RecordError(unlike_header(len(row), len(self.names)))
         codes = np.empty((len(rows), len(self._positions)), dtype=code_type(self.schema.sizes))
-        for own, (code_of, place) in enumerate(zip(self.spellings, self._positions, strict=True)):
-            try:
-                codes[:, own] = [code_of[row[place]] for row in rows]
-            except RecordError:
-                return None
-        return Records(self.schema, codes)
-
-    def _fault(self, row: Sequence[str]) -> RecordError | None:
-        """What does not fit in a row."""
-        if len(row) != self.width:
-            return RecordError(unlike_header(len(row), self.width))
-        try:
-            for code_of, place in zip(self.spellings, self._positions, strict=True):
-                code_of[row[place]]
-        except RecordError as fault:
-            return fault
-        return None
+        for attribute, (code_of, place) in enumerate(zip(self.spellings, self._positions, strict=True)):
+            codes[:, attribute] = [code_of[row[place]] for row in rows]
+        return codes
 
 
 @contextmanager
@@ -331,53 +293,46 @@ def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[C
         if first is None:
             raise DocumentError(f"{path} is empty")
         rows = _rows(chain([first], lines), path)
-        header = _fitted(path, schema, first, rows)
+        names = _names(path, schema, first, rows)
         spellings = tuple(spelling(attribute, coded=coded) for attribute in schema.attributes)
-        yield CsvTable(path, schema, spellings, header, file, rows)
+        yield CsvTable(path, schema, spellings, names, rows)
 
 
 def column_names(path: Path) -> tuple[str, ...]:
     """The names in the header of a CSV file; what follows the header is not looked at."""
     with open_binary(path) as file:
-        _, names = next(_rows(_lines(file, path), path), (0, []))
+        lines = _lines(file, path)
+        first = next(lines, "")
+        _check_delimiter(path, first)
+        _, names = next(_rows(chain([first], lines), path))
     if not any(name.strip() for name in names):
         raise RecordError(f"{path} has no header; its first line must name the columns")
-    for delimiter, kind in _OTHER_DELIMITERS.items():
-        if len(names) == 1 and delimiter in names[0]:
-            raise RecordError(_separated(path, kind))
     if any("\n" in name for name in names):
         raise RecordError(f"{path}: the header goes over several lines; close its quotation marks")
     for place, column in enumerate(names):  # a file without a header has answers here, which are not quoted
         if column.strip() and column in names[:place]:
-            first = names.index(column) + 1
+            first_place = names.index(column) + 1
             raise RecordError(
-                f"{path}: columns {first} and {place + 1} have the same name; the first line must name every column"
+                f"{path}: columns {first_place} and {place + 1} have the same name; "
+                "the first line must name every column"
             )
     return tuple(map(normal, names))
 
 
-def read_header(path: Path, schema: Schema, line: str) -> Header:
-    """The header of a file whose first line was read already."""
-    return _fitted(path, schema, line, _rows(iter([line]), path))
+def _names(path: Path, schema: Schema, first: str, rows: Iterator[tuple[int, list[str]]]) -> tuple[str, ...]:
+    """The names in a header that fits a schema; `first` is its first line as it stands."""
+    if normal(first.strip().strip('"')) not in schema.names:
+        _check_delimiter(path, first)
+    names = tuple(map(normal, next(rows)[1]))
+    check_columns(str(path), schema, names)
+    return names
 
 
-def _fitted(path: Path, schema: Schema, first: str, rows: Iterator[tuple[int, list[str]]]) -> Header:
-    _check_delimiter(path, schema, first)
-    return Header.fitted(path, schema, next(rows)[1])
-
-
-def _check_delimiter(path: Path, schema: Schema, header: str) -> None:
+def _check_delimiter(path: Path, header: str) -> None:
     """Refuse a header whose columns are separated by something else than commas."""
-    if set(header.rstrip("\r\n").split(",")) & set(schema.names):
-        return
     for delimiter, kind in _OTHER_DELIMITERS.items():
-        cells = {normal(cell.strip().strip('"')) for cell in header.split(delimiter)}
-        if len(cells) > 1 and cells & set(schema.names):
-            raise RecordError(_separated(path, kind))
-
-
-def _separated(path: Path, kind: str) -> str:
-    return f"{path}: its columns seem to be separated by {kind}; save it with commas between them"
+        if "," not in header and delimiter in header:
+            raise RecordError(f"{path}: its columns seem to be separated by {kind}; save it with commas between them")
 
 
 def _rows(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -409,9 +364,6 @@ def _decoded(raw: bytes) -> str | None:
         return raw.decode()
     except UnicodeDecodeError:
         return None
-
-
-# Files of participants' answers: CSV, NDJSON and Parquet, many of them, one after the other.
 
 
 Notice = Callable[[str], None]
@@ -446,20 +398,16 @@ class AnswerFiles:
         """The records, some hundred thousand at a time; `advance` hears how many there were."""
         rows = 0
         for path in self.paths:
-            for records in self._file(path):
+            known = format_of(path) or Format("csv")
+            plain = known == Format("csv")
+            for records in self._plain_csv(path) if plain else self._by_engine(path, known):
                 rows += len(records)
                 yield records
                 advance(rows)
 
     def read_all(self, advance: Advance = silently) -> Records:
         """All records at once."""
-        return Records(self.schema, np.concatenate([records.codes for records in self.batches(advance)]))
-
-    def _file(self, path: Path) -> Iterator[Records]:
-        known = format_of(path) or Format("csv")
-        if known == Format("csv"):
-            return self._plain_csv(path)
-        return self._by_engine(path, known)
+        return joined(self.batches(advance))
 
     def _by_engine(self, path: Path, known: Format) -> Iterator[Records]:
         if path.is_fifo():  # the engine would wait for ever: it opens a file more than once
@@ -473,20 +421,16 @@ class AnswerFiles:
             raise _unreadable(path, known, fault) from None
 
     def _plain_csv(self, path: Path) -> Iterator[Records]:
-        """Read by the engine as far as it gets; what it cannot read is read again with care, line by line."""
+        """Read by the engine as far as it gets; from where it cannot go on, line by line with care."""
         with open_table(path, self.schema, coded=self.coded) as table:
-            header = table.header
-            self._ignore(header.ignored)
-            if table.width == 1 or not is_plain(path):
-                yield from table.batches()
-                return
-        done = 0
-        with suppress(RecordError, duckdb.Error):
-            for records in self._csv(path, Format("csv"), header).batches():
-                yield records
-                done += len(records)
-            return
-        with open_table(path, self.schema, coded=self.coded) as table:
+            self._ignore([name for name in table.names if name not in self.schema.names])
+            done = 0
+            if len(table.names) > 1 and is_plain(path):
+                with suppress(RecordError, duckdb.Error):
+                    for records in self._csv(path, Format("csv"), table.names).batches():
+                        yield records
+                        done += len(records)
+                    return
             for records in table.batches():
                 if len(records) > done:
                     yield Records(self.schema, records.codes[done:])
@@ -503,31 +447,27 @@ class AnswerFiles:
                 table = self.connection.sql(f"FROM read_parquet({database.file(path)}, hive_partitioning = false)")
                 return Answers(str(path), self.schema, table, self.coded)
             case "csv":
-                return self._csv(path, known, self._header(path, known))
+                line = first_line(self.connection, path, known.packing)
+                if line is None:
+                    raise DocumentError(f"{path} is empty")
+                return self._csv(path, known, _names(path, self.schema, line, _rows(iter([line]), path)))
             case "ndjson":
                 return Answers(str(path), self.schema, self._objects(path, known), self.coded)
 
-    def _header(self, path: Path, known: Format) -> Header:
-        """The header of a compressed CSV file."""
-        line = first_line(self.connection, path, known.packing)
-        if line is None:
-            raise DocumentError(f"{path} is empty")
-        return read_header(path, self.schema, line)
-
-    def _csv(self, path: Path, known: Format, header: Header) -> Answers:
-        table = self.connection.sql(f"FROM {cells(path, known.packing, len(header.names))}")
-        return Answers(str(path), self.schema, table, self.coded, header.names)
+    def _csv(self, path: Path, known: Format, names: tuple[str, ...]) -> Answers:
+        table = self.connection.sql(f"FROM {cells(path, known.packing, len(names))}")
+        return Answers(str(path), self.schema, table, self.coded, names)
 
     def _objects(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:
         """A column for each attribute, whose name a file may spell with letters and accents apart."""
         names = self.schema.names
-        if len({own.lower() for own in names}) < len(names):
-            alike = [own for own in names if [other.lower() for other in names].count(own.lower()) > 1]
+        folded = [key.lower() for key in names]
+        if alike := [key for key in names if folded.count(key.lower()) > 1]:
             raise RecordError(f"{path}: {quoted(alike)} differ by capitals alone; give such answers as CSV")
-        spelled = {own: list(dict.fromkeys((own, normalize("NFD", own)))) for own in names}
-        columns = ", ".join(f"{text(own)}: 'VARCHAR'" for both in spelled.values() for own in both)
+        spelled = {key: list(dict.fromkeys((key, normalize("NFD", key)))) for key in names}
+        columns = ", ".join(f"{text(key)}: 'VARCHAR'" for both in spelled.values() for key in both)
         how = f"format = 'newline_delimited', compression = '{known.packing}', hive_partitioning = false"
-        either = ", ".join(f"coalesce({', '.join(map(name, both))}) AS {name(own)}" for own, both in spelled.items())
+        either = ", ".join(f"coalesce({', '.join(map(name, both))}) AS {name(key)}" for key, both in spelled.items())
         table = self.connection.sql(
             f"SELECT {either} FROM read_json({database.file(path)}, columns = {{{columns}}}, {how})"
         )
@@ -536,11 +476,10 @@ class AnswerFiles:
 
     def _check_keys(self, path: Path, table: duckdb.DuckDBPyRelation) -> None:
         """Refuse a file in which no object has the key of a question that may be skipped: it is likely misspelled."""
-        optional = [own.name for own in self.schema.attributes if own.optional]
+        optional = [attribute.name for attribute in self.schema.attributes if attribute.optional]
         if optional:
-            (found,) = table.aggregate(", ".join(f"count({name(own)})" for own in optional)).fetchall()
-            missing = [own for own, many in zip(optional, found, strict=True) if not many]
-            if missing:
+            (counts,) = table.aggregate(", ".join(f"count({name(key)})" for key in optional)).fetchall()
+            if missing := [key for key, count in zip(optional, counts, strict=True) if not count]:
                 raise RecordError(f"{path} has no answer to {quoted(missing)} in any line; is the key spelled so?")
 
 
@@ -556,12 +495,9 @@ def open_answers(
 
 
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:
-    if not path.exists():
-        return DocumentError(missing(path))
     if in_line := fault_in_line(fault):
         return DocumentError(f"{path}, {in_line}")
-    kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
-    packed = "" if known.packing == "none" else f" compressed by {known.packing}"
     if isinstance(fault, duckdb.OutOfMemoryException):
         return DocumentError(f"{path} needs more memory than the engine may take; split it into smaller files")
-    return DocumentError(f"{path} cannot be read as {kind}{packed}; it may be cut short or of another kind")
+    kind = {"csv": "CSV", "ndjson": "lines of JSON", "parquet": "Parquet"}[known.kind]
+    return unreadable_as(path, kind if known.packing == "none" else f"{kind} compressed by {known.packing}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from glob import glob, has_magic
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,10 +17,7 @@ from nanoarrow import ipc
 from numpy.typing import NDArray
 
 from privtally.errors import DocumentError, RecordError
-from privtally.files import STANDARD
-
-# Which files are meant, and of what kind each is: by their names, and nothing is guessed from what is in them.
-
+from privtally.files import STANDARD, missing
 
 Kind = Literal["csv", "ndjson", "parquet"]
 Packing = Literal["none", "gzip"]
@@ -61,11 +59,11 @@ def is_plain(path: Path) -> bool:
 
 def every_file(paths: Sequence[Path]) -> list[Path]:
     """The files that are named, that patterns match, and that directories hold at any depth, in the names' order."""
-    found = [file for path in paths for file in _files(path)]
-    refuse_twice(found)
-    for path in filter(_is_zstd, found):
+    files = [file for path in paths for file in _files(path)]
+    refuse_twice(files)
+    for path in filter(_is_zstd, files):
         raise DocumentError(f"{path} is compressed by zstd, which is not read; decompress it: zstd -d {path}")
-    return found
+    return files
 
 
 def refuse_twice(paths: Iterable[Path]) -> None:
@@ -97,10 +95,10 @@ def _files(path: Path) -> Iterator[Path]:
         matching = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207  # a pattern may begin anywhere
         given = next(place for place, part in enumerate(path.parts) if has_magic(part))
         if not _hidden(path.parts[given:]):  # who writes a pattern for hidden names means them
-            matching = [one for one in matching if not _hidden(one.parts[given:])]
+            matching = [match for match in matching if not _hidden(match.parts[given:])]
         if not matching:
             raise DocumentError(f"no file matches {path}; check the pattern and the directory")
-        yield from dict.fromkeys(file for one in matching for file in _files(one))
+        yield from dict.fromkeys(file for match in matching for file in _files(match))
     else:
         yield path
 
@@ -115,9 +113,6 @@ def _hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "_")) for part in parts)
 
 
-# Temporary files: what is said when there is no room for them.
-
-
 @contextmanager
 def temporary_room() -> Iterator[None]:
     """Refuse in one sentence when a temporary file cannot be written."""
@@ -130,7 +125,11 @@ def temporary_room() -> Iterator[None]:
         ) from None
 
 
-# What is said about rows and columns that do not fit: where they stand, how many there are, and nothing they hold.
+def unreadable_as(path: Path, kind: str) -> DocumentError:
+    """That a file is not there, or not of the kind that its name states."""
+    if not path.exists():
+        return DocumentError(missing(path))
+    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")
 
 
 MOST_NAMED, MOST_LETTERS = 10, 40
@@ -142,22 +141,22 @@ class Faults:
     """The rows of a table that do not fit; the first ones are named under what is wrong, the others counted."""
 
     where: str
-    many: int = 0
+    rows: int = 0
     first: dict[str, list[str]] = field(default_factory=dict)
     """Where the first rows stand, by their fault."""
 
     def add(self, place: str, fault: RecordError) -> None:
         """Note a row that does not fit."""
-        self.many += 1
-        if self.many <= MOST_NAMED:
+        self.rows += 1
+        if self.rows <= MOST_NAMED:
             self.first.setdefault(str(fault), []).append(place)
 
     def refuse(self) -> None:
         """Refuse the table if there was one."""
-        if self.many:
+        if self.rows:
             named = "; ".join(f"{', '.join(places)}: {fault}" for fault, places in self.first.items())
-            more = f"; and {self.many - MOST_NAMED:,} more" if self.many > MOST_NAMED else ""
-            said = "1 row does" if self.many == 1 else f"{self.many:,} rows do"
+            more = f"; and {self.rows - MOST_NAMED:,} more" if self.rows > MOST_NAMED else ""
+            said = "1 row does" if self.rows == 1 else f"{self.rows:,} rows do"
             raise RecordError(f"{self.where}, {named}{more} ({said} not fit the schema)")
 
 
@@ -238,8 +237,8 @@ def rows_in_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]
     """How many rows Parquet files have, by what they say of themselves."""
     if not paths:
         return 0
-    found = connection.execute(f"SELECT sum(num_rows) FROM parquet_file_metadata({files(paths)})").fetchall()
-    return int(found[0][0])
+    ((rows,),) = connection.execute(f"SELECT sum(num_rows) FROM parquet_file_metadata({files(paths)})").fetchall()
+    return int(rows)
 
 
 def name(value: str) -> str:
@@ -253,14 +252,6 @@ def name(value: str) -> str:
 
 Column = NDArray[Any]
 """Integers, one a row; or bytes, several a row (row, byte)."""
-
-_TYPES = {
-    "uint8": na.uint8(),
-    "uint16": na.uint16(),
-    "uint32": na.uint32(),
-    "uint64": na.uint64(),
-    "int64": na.int64(),
-}
 
 
 def batches(relation: Any) -> Iterator[list[na.Array]]:
@@ -277,12 +268,6 @@ def numbers(column: na.Array) -> Column:
     """A column of integers without nulls."""
     view = na.c_array(column).view()
     return np.asarray(view.buffer(1))[view.offset : view.offset + view.length]
-
-
-def texts(column: na.Array) -> list[Any]:
-    """A column of texts; None where there is none."""
-    found: list[Any] = column.to_pylist()
-    return found
 
 
 @contextmanager
@@ -324,15 +309,11 @@ class ArrowStream:
         """The table in Arrow's stream format: first its columns, so that a reader of these alone makes nothing."""
         room = io.BytesIO()
         with ipc.StreamWriter.from_writable(room) as writer:
-            writer.write_array(_array({name: kind[:0] for name, kind in self._kinds.items()}))
-            yield room.getvalue()
-            for piece in self._made():
-                room.seek(0)
-                room.truncate()
+            for piece in chain([{name: kind[:0] for name, kind in self._kinds.items()}], self._made()):
                 writer.write_array(_array(piece))
                 yield room.getvalue()
-            room.seek(0)
-            room.truncate()
+                room.seek(0)
+                room.truncate()
         yield room.getvalue()
 
     def _made(self) -> Iterator[Mapping[str, Column]]:
@@ -373,4 +354,4 @@ def _array(columns: Mapping[str, Column]) -> Any:
 
 
 def _kind(column: Column) -> Any:
-    return na.fixed_size_binary(column.shape[1]) if column.ndim == 2 else _TYPES[column.dtype.name]
+    return na.fixed_size_binary(column.shape[1]) if column.ndim == 2 else getattr(na, column.dtype.name)()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, overload
 
 import duckdb
 import nanoarrow as na
@@ -32,16 +32,17 @@ from privtally.errors import (
 )
 from privtally.exact.canonical import normal
 from privtally.exact.randomness import Source, Stream
-from privtally.files import Advance, read_schema, silently
+from privtally.files import read_schema
 from privtally.names import Method
 from privtally.participant.respond import respond_many
 from privtally.schema import Attributes, Records, Schema
 from privtally.tables import database
-from privtally.tables.answers import Answers, open_answers
+from privtally.tables.answers import Answers, check_columns, joined, open_answers
 from privtally.tables.database import ArrowStream, engine, name, quoted, text
 from privtally.tables.report_input import ROWS_AT_ONCE, rows_of, united
 from privtally.tables.report_output import ALL, Gathered, id_and_codes, stream_of
 from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, code_columns, tally_table
+from privtally.tables.tallying import check_columns as check_report_columns
 
 Native = Any
 """A frame as its own library has it: pandas, Polars (eager or lazy), PyArrow, DuckDB or PySpark."""
@@ -63,7 +64,6 @@ class Frame:
     native: Native
     library: str
     columns: tuple[str, ...]
-    kind: Kind
 
     @property
     def where(self) -> str:
@@ -72,36 +72,32 @@ class Frame:
 
     def gather(self, columns: Sequence[str]) -> Any:
         """Some of its columns, as our engine takes them."""
-        return self.kind.gather(self.native, columns)
-
-    def alike(self, table: ArrowStream, select: str) -> Native:
-        """A frame of the same library, of what is selected from a table."""
-        try:
-            return self.kind.make(table, select, self.native)
-        except Exception:  # every library has errors of its own kind
-            if table.fault is not None:
-                raise table.fault from None
-            raise
+        return _KINDS[self.library].gather(self.native, columns)
 
 
 def recognise(data: Any) -> Frame | None:
     """A frame of one of the libraries; None if the data is something else."""
     try:
-        found = nw.from_native(data)
-        columns = tuple(found.collect_schema().names())
+        frame = nw.from_native(data)
+        columns = tuple(frame.collect_schema().names())
     except TypeError:
         return None
     except DuplicateError:
         raise DocumentError("the frame has two columns of the same name; rename one of them") from None
-    library = str(found.implementation)
+    library = str(frame.implementation)
     if library not in _KINDS:
         raise DocumentError(f"frames of {library} are not read; convert it to one of {', '.join(_KINDS)}")
-    return Frame(data, library, columns, _KINDS[library])
+    return Frame(data, library, columns)
 
 
-def new_frame(library: str, table: ArrowStream, select: str) -> Native:
-    """A frame of a library, of what is selected from a table."""
-    return _KINDS[library].make(table, select, None)
+def new_frame(library: str, table: ArrowStream, select: str, like: Native = None) -> Native:
+    """A frame of a library, like another one of it, of what is selected from a table."""
+    try:
+        return _KINDS[library].make(table, select, like)
+    except Exception:  # every library has errors of its own kind
+        if table.fault is not None:
+            raise table.fault from None
+        raise
 
 
 class _AsArrow:
@@ -174,40 +170,6 @@ _KINDS = {
 """By narwhals' name of the library."""
 
 
-# Participants' answers in a DataFrame or in files: records out. Raw data; nothing is echoed.
-
-
-class AnswerTable(Protocol):
-    """Answers in files or in a frame."""
-
-    @property
-    def ignored(self) -> Sequence[str] | dict[str, None]:
-        """The columns, of what was read so far, that the schema does not name."""
-        ...
-
-    def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        """The records, some hundred thousand at a time; `advance` hears how many there were."""
-        ...
-
-    def read_all(self, advance: Advance = silently) -> Records:
-        """All records at once."""
-        ...
-
-
-@dataclass(frozen=True)
-class FrameAnswers:
-    """Answers in a frame whose columns fit a schema; `ignored` are the columns that the schema does not name."""
-
-    answers: Answers
-    ignored: tuple[str, ...]
-
-    def batches(self, advance: Advance = silently) -> Iterator[Records]:
-        return self.answers.batches(advance)
-
-    def read_all(self, advance: Advance = silently) -> Records:
-        return self.answers.read_all(advance)
-
-
 @naming_arguments
 def privatise(
     plan: Plan, frame: Native, source: Source | None = None, *, codes: bool = False, keep_order: bool = False
@@ -225,21 +187,10 @@ def privatise(
     with _open_frame(given, plan.schema, coded=codes) as answers:
         for records in answers.batches():
             reports.add(respond_many(plan, records, source))
-    return given.alike(stream_of(plan, reports), id_and_codes(plan))
+    return new_frame(given.library, stream_of(plan, reports), id_and_codes(plan), given.native)
 
 
 privatize = privatise
-
-
-@contextmanager
-def open_data(data: Native | str | Path, schema: Schema, *, coded: bool = False) -> Iterator[AnswerTable]:
-    """The answers in a frame, or in the files that a path, a directory or a pattern means."""
-    if isinstance(data, str | Path):
-        with open_answers([Path(data)], schema, coded=coded) as files:
-            yield files
-    else:
-        with _open_frame(_frame(data), schema, coded=coded) as answers:
-            yield answers
 
 
 def _frame(data: Native) -> Frame:
@@ -253,32 +204,26 @@ def _frame(data: Native) -> Frame:
 
 
 @contextmanager
-def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[FrameAnswers]:
-    asked, ignored = _split(frame, schema)
-    gathered = frame.gather(asked)
+def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[Answers]:
+    gathered = frame.gather(_asked(frame, schema))
     # The engine's own messages quote what is in a frame, so that none of them is passed on.
     try:
         with engine() as connection:
             connection.execute("SET pandas_analyze_sample = 0")  # mixed columns are texts, whatever comes first in them
             with database.registered(connection, "answers", gathered):
-                yield FrameAnswers(Answers(frame.where, schema, connection.sql("FROM answers"), coded), ignored)
+                yield Answers(frame.where, schema, connection.sql("FROM answers"), coded)
     except duckdb.Error:
         raise DocumentError(f"{frame.where} cannot be read; do its columns hold texts or numbers?") from None
 
 
-def _split(frame: Frame, schema: Schema) -> tuple[list[str], tuple[str, ...]]:
-    """The columns that the schema asks for, and the others."""
+def _asked(frame: Frame, schema: Schema) -> list[str]:
+    """The columns that a schema asks for."""
     names = {column: normal(column) for column in frame.columns if isinstance(column, str)}
-    asked = [column for column, own in names.items() if own in schema.names]
-    missing = [own for own in schema.names if own not in names.values()]
-    if missing:
-        raise RecordError(f"{frame.where} has no column {quoted(missing)}; every question needs one")
+    asked = [column for column, name in names.items() if name in schema.names]
     if len({names[column].lower() for column in asked}) < len(asked):
         raise RecordError(f"{frame.where} has two columns for a question, or questions that differ in case alone")
-    return asked, tuple(str(column) for column in frame.columns if column not in asked)
-
-
-# What a caller has at hand: a schema however it is declared, and answers wherever they are.
+    check_columns(frame.where, schema, [names[column] for column in asked])
+    return asked
 
 
 Declared = Schema | Attributes | str | Path
@@ -314,17 +259,18 @@ def records_of(data: Native | str | Path | Records, schema: Schema, *, codes: bo
         if data.schema != schema:
             raise SchemaError("the records are of another schema than the one that was given")
         return data, ()
-    with open_data(data, schema, coded=codes) as answers:
-        return answers.read_all(), tuple(answers.ignored)
+    if isinstance(data, str | Path):
+        with open_answers([Path(data)], schema, coded=codes) as files:
+            return files.read_all(), tuple(files.ignored)
+    frame = _frame(data)
+    with _open_frame(frame, schema, coded=codes) as answers:
+        asked = _asked(frame, schema)
+        return joined(answers.batches()), tuple(str(column) for column in frame.columns if column not in asked)
 
 
 def library_of(data: Native | str | Path) -> Library | None:
     """The library of a frame, if others can be made of it."""
-    name = type(data).__module__.partition(".")[0]
-    return next((library for library in LIBRARIES if library == name), None)
-
-
-# Reports in a DataFrame become counts, by the same query as those in files.
+    return next((library for library in LIBRARIES if library == type(data).__module__.partition(".")[0]), None)
 
 
 _IDS = {
@@ -353,7 +299,7 @@ def tally(plan: Plan, reports: Native | Iterable[Report], limit: int = SUB_REPOR
             raise ReportError(f"reports must be in a frame or a list, not in a {type(reports).__name__}")
         return tally_reports(plan, reports, limit)
     frame = _numbered(frame, plan)
-    _check_columns(frame, plan)
+    check_report_columns(frame.where, plan, list(map(str, frame.columns)), plan_known=True)
     given = frame.gather(frame.columns)
     try:
         with engine() as connection, database.registered(connection, "given", given):
@@ -436,21 +382,10 @@ def reports_frame(phases: Sequence[Reports], library: Library | None = None) -> 
         made = new_frame(library or installed_library(), stream_of(plan, gathered), id_and_codes(plan))
         columns = code_columns(plan)
         named = columns if {"id", "plan"} & set(plan.schema.names) else plan.schema.names
-        codes = [nw.col(own).cast(nw.UInt32).alias(name) for own, name in zip(columns, named, strict=True)]
+        codes = [nw.col(column).cast(nw.UInt32).alias(name) for column, name in zip(columns, named, strict=True)]
         digest = [nw.lit(plan.digest).alias("plan")] if len(phases) > 1 else []
         frames.append(nw.from_native(made).select(*digest, "id", *codes))
     return nw.to_native(nw.concat(frames))
-
-
-def _check_columns(frame: Frame, plan: Plan) -> None:
-    codes = code_columns(plan)
-    span = f"id, {codes[0]} … {codes[-1]}"
-    missing = [column for column in ("id", *codes) if column not in frame.columns]
-    if missing:
-        raise ReportError(f"{frame.where} has no column {quoted(missing)}; reports to this plan have {span}")
-    extra = [str(column) for column in frame.columns if column not in ("plan", "id", *codes)]
-    if extra:
-        raise ReportError(f"{frame.where} has a column {quoted(extra)} more than reports to this plan: {span}")
 
 
 def _select(frame: Frame, plan: Plan, given: duckdb.DuckDBPyRelation) -> str:
@@ -464,9 +399,9 @@ def _select(frame: Frame, plan: Plan, given: duckdb.DuckDBPyRelation) -> str:
         )
     sound, name = _IDS[kinds["id"]]
     stated = [f"nullif({column}, 'nan')" if kinds[column] in _FRACTIONS else column for column in codes]
-    whole = [f"coalesce(TRY_CAST({own} AS BIGINT) = {own}, {own} IS NULL)" for own in stated]
+    whole = [f"coalesce(TRY_CAST({code} AS BIGINT) = {code}, {code} IS NULL)" for code in stated]
     form = " AND ".join([f"coalesce({sound}, false)", *whole])
     digest = f"WHEN plan IS DISTINCT FROM {text(plan.digest)} THEN {WRONG_PLAN} " if "plan" in kinds else ""
     state = f"CASE {digest}WHEN {form} THEN {SOUND} ELSE {INVALID} END"
-    columns = [f"TRY_CAST({own} AS BIGINT) AS {column}" for own, column in zip(stated, codes, strict=True)]
+    columns = [f"TRY_CAST({code} AS BIGINT) AS {column}" for code, column in zip(stated, codes, strict=True)]
     return ", ".join([f"CASE WHEN {state} = {SOUND} THEN {name} END AS id", f"{state} AS state", *columns])

@@ -18,11 +18,10 @@ import nanoarrow as na
 from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, load_report
 from privtally.errors import DocumentError, ReportError
-from privtally.files import Advance, missing, open_binary, silently, unreadable
+from privtally.files import Advance, open_binary, silently, unreadable
 from privtally.tables import answers, database
 from privtally.tables.database import (
     Format,
-    Kind,
     Packing,
     files,
     format_of,
@@ -31,11 +30,9 @@ from privtally.tables.database import (
     quoted,
     temporary_room,
     text,
+    unreadable_as,
 )
-from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, code_columns
-
-# Reports in files, one JSON object a line, read with care: whatever is a report is written again as we write it.
-
+from privtally.tables.tallying import INVALID, SOUND, WRONG_PLAN, check_columns, code_columns
 
 _LEAST, _MOST = -1, 1 << 32
 """Codes beyond are written as these, which no plan has either."""
@@ -58,19 +55,13 @@ def canonical_copy(lines: Lines, output: IO[bytes]) -> None:
         output.flush()
 
 
-def plain_lines(path: Path, most: int) -> Iterator[bytes | None]:
-    """The lines of a file, a pipe or standard input; a line may have `most` bytes."""
-    with open_binary(path) as file:
-        yield from _lines(file, path, most)
-
-
-def gzip_lines(path: Path, most: int) -> Iterator[bytes | None]:
-    """The lines of a file that is compressed by gzip."""
+def text_lines(path: Path, packing: Packing, most: int) -> Iterator[bytes | None]:
+    """The lines of a file, plain or compressed, a pipe or standard input; a line may have `most` bytes."""
     try:
-        with gzip.open(path, "rb") as file:
-            yield from _lines(io.BufferedReader(file), path, most)
+        with open_binary(path) if packing == "none" else io.BufferedReader(gzip.open(path, "rb")) as file:
+            yield from _lines(file, path, most)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise DocumentError(f"{path} cannot be read as lines of JSON compressed by gzip; is it cut short?") from None
+        raise unreadable_as(path, "lines compressed by gzip") from None
     except OSError as fault:
         raise DocumentError(unreadable(path, fault)) from None
 
@@ -96,9 +87,6 @@ def _canonical(line: bytes) -> bytes:
     return msgspec.structs.replace(report, codes=codes).dump()
 
 
-# Files of reports in Parquet: what they say of themselves, and the reports of those that answer a plan.
-
-
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _TEXTS = ("VARCHAR", "BLOB")
 
@@ -117,7 +105,7 @@ def parquet_parts(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequ
     for path, columns in _columns(connection, paths).items():
         select = _selected(plan, path, columns, stated.get(path))
         parts.setdefault((select, tuple(columns.items())), []).append(path)
-    return [(select, some) for (select, _), some in parts.items()]
+    return [(select, alike) for (select, _), alike in parts.items()]
 
 
 def _selected(plan: Plan, path: Path, columns: Columns, stated: str | None) -> str:
@@ -125,7 +113,7 @@ def _selected(plan: Plan, path: Path, columns: Columns, stated: str | None) -> s
     if stated not in (None, plan.digest):
         nulls = ", ".join(f"CAST(NULL AS BIGINT) AS {code}" for code in code_columns(plan))
         return f"CAST(NULL AS BINARY) AS id, {WRONG_PLAN} AS state, {nulls}"
-    _check_columns(plan, path, columns, needs_plan=stated is None)
+    _check_parquet(plan, path, columns, plan_known=stated is not None)
     digest = f"WHEN plan IS NULL OR CAST(plan AS STRING) <> {text(plan.digest)} THEN {WRONG_PLAN}"
     form = f"WHEN octet_length(id) = {ID_BYTES} THEN {SOUND} ELSE {INVALID} END"
     codes = ", ".join(_bounded(code) if columns[code] == "UBIGINT" else code for code in code_columns(plan))
@@ -147,9 +135,7 @@ def unreadable_parquet(
         try:
             connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_files([path])}")
         except duckdb.Error:
-            if not path.exists():
-                return DocumentError(missing(path))
-            return DocumentError(f"{path} cannot be read as Parquet; it may be cut short or of another kind")
+            return unreadable_as(path, "Parquet")
     return DocumentError(otherwise)
 
 
@@ -161,47 +147,31 @@ def _stated_plans(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) 
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> dict[Path, Columns]:
-    found: dict[Path, Columns] = {}
+    columns: dict[Path, Columns] = {}
     named = {literal(path): path for path in paths}
     query = f"SELECT file_name, name, duckdb_type FROM parquet_schema({files(paths)})"
     for file, column, kind in connection.execute(query).fetchall():
-        if named[file] not in found:
-            found[named[file]] = {}  # the first row is the file itself
+        if named[file] not in columns:
+            columns[named[file]] = {}  # the first row is the file itself
         else:
-            found[named[file]].setdefault(column, kind)
-    return found
+            columns[named[file]].setdefault(column, kind)
+    return columns
 
 
-def _check_columns(plan: Plan, path: Path, own: Columns, *, needs_plan: bool) -> None:
+def _check_parquet(plan: Plan, path: Path, columns: Columns, *, plan_known: bool) -> None:
     """Refuse a file that is no reports to the plan."""
-    codes = code_columns(plan)
-    needed = ["id", *codes] + (["plan"] if needs_plan else [])
-    missing = [column for column in needed if column not in own]
-    if missing == ["plan"]:
-        raise ReportError(f"{path} does not say which plan its reports answer; it needs a column 'plan'")
-    if missing:
-        raise ReportError(f"{path} has no column {quoted(missing)}; reports to this plan have id, {_span(codes)}")
-    extra = [column for column in own if column not in needed and column != "plan"]
-    if extra:
-        raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan: id, {_span(codes)}")
+    check_columns(path, plan, [*columns], plan_known=plan_known)
     kinds = {"id": ("BLOB",), "plan": _TEXTS}
-    wrong = [column for column in needed if own[column] not in kinds.get(column, _INTEGERS)]
-    if wrong:
+    stated = [column for column in columns if column != "plan" or not plan_known]
+    if wrong := [column for column in stated if columns[column] not in kinds.get(column, _INTEGERS)]:
         raise ReportError(f"{path}: ids must be 16 bytes and codes integers, {quoted(wrong)} is not")
-
-
-def _span(codes: Sequence[str]) -> str:
-    return codes[0] if len(codes) == 1 else f"{codes[0]} … {codes[-1]}"
 
 
 def _files(paths: Sequence[Path]) -> str:
     return f"read_parquet({files(paths)}, hive_partitioning = false)"
 
 
-# Reports in NDJSON and CSV, parsed by DuckDB into one table of ids, states and codes (see `tallying`).
-
-
-_UNUSUAL = 3
+_UNUSUAL = -1
 """The state of a line that is none of ours as it stands, and may still hold a report."""
 
 _MOST_ROW_BYTES = 1 << 20
@@ -221,7 +191,7 @@ def parsed_text(connection: duckdb.DuckDBPyConnection, plan: Plan, paths: Sequen
         return []
     parsed = _TextReports(connection, plan)
     for path in paths:
-        parsed.add_rows(path) if kind_of(path) == "csv" else parsed.add_lines(path)
+        parsed.add_rows(path) if format_of_reports(path).kind == "csv" else parsed.add_lines(path)
     return ["SELECT * FROM parsed"]
 
 
@@ -235,13 +205,13 @@ class _TextReports:
 
     def add_rows(self, path: Path) -> None:
         """Parse a CSV file; its header says what stands where. A pipe, and what the engine refuses, is copied first."""
-        packing = _packing(path)
+        packing = format_of_reports(path).packing
         if is_plain(path) and self._add_rows(path, path, packing):
             return
         with _temporary() as copy:
             self._copy_rows(path, packing, copy)
             if not self._add_rows(path, Path(copy.name), "none"):
-                raise _unreadable(path, "CSV of reports")
+                raise unreadable_as(path, "CSV of reports")
 
     def _add_rows(self, path: Path, readable: Path, packing: Packing) -> bool:
         """Parse the rows that can be read under another name; False, and nothing is kept, if the engine cannot."""
@@ -259,10 +229,10 @@ class _TextReports:
 
     def _copy_rows(self, path: Path, packing: Packing, output: IO[bytes]) -> None:
         """Write the lines of a CSV file; one that is too long becomes a row without an id, which is no report."""
-        lines = iter(_text_lines(path, packing, _MOST_ROW_BYTES))
+        lines = iter(text_lines(path, packing, _MOST_ROW_BYTES))
         header = next(lines, b"")
         if header is None:
-            raise _unreadable(path, "CSV of reports")
+            raise unreadable_as(path, "CSV of reports")
         names = header.decode(errors="replace").removeprefix("\ufeff")
         row = [self._plan.digest if name == "plan" else "" for name in self._header(path, names)] if names else []
         with temporary_room():
@@ -272,15 +242,15 @@ class _TextReports:
 
     def add_lines(self, path: Path) -> None:
         """Parse the lines that are written as we write them; if there are others, all are first written again so."""
-        packing = _packing(path)
-        many = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
-        if many is None:
+        packing = format_of_reports(path).packing
+        rows = self._parse(path, packing, _UNUSUAL) if is_plain(path) else None
+        if rows is None:
             with _temporary() as copy:
-                canonical_copy(_text_lines(path, packing, answers.MOST_ENGINE_LINE_BYTES), copy)
-                many = self._parse(Path(copy.name), "none", INVALID)
-        if many is None:
+                canonical_copy(text_lines(path, packing, answers.MOST_ENGINE_LINE_BYTES), copy)
+                rows = self._parse(Path(copy.name), "none", INVALID)
+        if rows is None:
             raise DocumentError(f"{path} cannot be parsed; is there room for temporary files (TMPDIR)?")
-        if not many:
+        if not rows:
             raise ReportError(f"{path}: the file has no reports in it; leave it out")
 
     def _parse(self, path: Path, packing: Packing, otherwise: int) -> int | None:
@@ -289,26 +259,19 @@ class _TextReports:
         source = answers.lines(path, packing, longest)
         connection = self._connection.begin()
         try:
-            ((many,),) = connection.execute(f"INSERT INTO parsed {self._select_lines(source, otherwise)}").fetchall()
-            unusual = connection.execute(f"SELECT count(*) FROM parsed WHERE state = {_UNUSUAL}").fetchall()
+            ((rows,),) = connection.execute(f"INSERT INTO parsed {self._select_lines(source, otherwise)}").fetchall()
+            ((unusual,),) = connection.execute(f"SELECT count(*) FROM parsed WHERE state = {_UNUSUAL}").fetchall()
         except duckdb.Error:
-            connection.rollback()
-            return None
-        if unusual[0][0]:
+            unusual = True
+        if unusual:
             connection.rollback()
             return None
         connection.commit()
-        return int(many)
+        return int(rows)
 
     def _header(self, path: Path, line: str) -> list[str]:
-        needed = ["plan", "id", *self._codes]
         header = next(csv.reader([line]))
-        missing = [column for column in needed if column not in header]
-        if missing:
-            raise ReportError(f"{path} has no column {quoted(missing)}; reports have plan, id, q1, q2 …")
-        extra = [column for number, column in enumerate(header) if column not in needed or column in header[:number]]
-        if extra:
-            raise ReportError(f"{path} has a column {quoted(extra)} more than reports to this plan")
+        check_columns(path, self._plan, header, plan_known=False)
         return header
 
     def _select_rows(self, place: dict[str, str]) -> str:
@@ -323,34 +286,26 @@ class _TextReports:
     def _select_lines(self, source: str, otherwise: int) -> str:
         """A file's reports; lines that are not as we write them have a state of their own."""
         head = f'{_HEAD}{self._plan.digest}","id":"'
-        own, width = len(head) + 1, len(self._codes)
-        ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {own}), {text(_OURS)})"
+        start, width = len(head) + 1, len(self._codes)
+        ours = f"starts_with(line, {text(head)}) AND regexp_full_match(substring(line, {start}), {text(_OURS)})"
         rest = f"substring(line, {len(_HEAD) + 1})"
         another = f"starts_with(line, {text(_HEAD)}) AND regexp_full_match({rest}, {text(_OTHERS)})"
         state = f"CASE WHEN {ours} THEN {SOUND} WHEN {another} THEN {WRONG_PLAN} ELSE {otherwise} END"
-        listed = f"CAST(substring(line, {own + 42}, length(line) - {own + 42}) AS BIGINT[])"
+        listed = f"CAST(substring(line, {start + 42}, length(line) - {start + 42}) AS BIGINT[])"
         codes = [f"codes[{place}] AS {name}" for place, name in enumerate(self._codes, start=1)]
         return f"""
             SELECT id, CASE WHEN len(codes) <> {width} THEN {INVALID} ELSE state END AS state, {", ".join(codes)}
             FROM (
                 SELECT state,
-                       CASE WHEN state = {SOUND} THEN unhex(substring(line, {own}, 32)) END AS id,
+                       CASE WHEN state = {SOUND} THEN unhex(substring(line, {start}, 32)) END AS id,
                        CASE WHEN state = {SOUND} THEN {listed} END AS codes
                 FROM (SELECT line, {state} AS state FROM {source} WHERE line <> '')
             )"""
 
 
-def _text_lines(path: Path, packing: Packing, most: int) -> Lines:
-    return plain_lines(path, most) if packing == "none" else gzip_lines(path, most)
-
-
-def _packing(path: Path) -> Packing:
-    return (format_of(path) or Format("ndjson")).packing
-
-
-def kind_of(path: Path) -> Kind:
+def format_of_reports(path: Path) -> Format:
     """What a file of reports holds; NDJSON where its name states no format."""
-    return (format_of(path) or Format("ndjson")).kind
+    return format_of(path) or Format("ndjson")
 
 
 @contextmanager
@@ -360,12 +315,6 @@ def _temporary() -> Iterator[IO[bytes]]:
         file = tempfile.NamedTemporaryFile(prefix="privtally-")  # noqa: SIM115  # closed below
     with file:
         yield file
-
-
-def _unreadable(path: Path, kind: str) -> DocumentError:
-    if not path.exists():
-        return DocumentError(missing(path))
-    return DocumentError(f"{path} cannot be read as {kind}; it may be cut short or of another kind")
 
 
 ROWS_AT_ONCE = 1_250_000
@@ -385,21 +334,29 @@ class DuckReports:
         advance: Advance = silently,
     ) -> None:
         self._connection, self._plan, self._in_pieces, self._advance = connection, plan, in_pieces, advance
-        self._parquet = [path for path in paths if kind_of(path) == "parquet"]
-        self._text = [path for path in paths if kind_of(path) != "parquet"]
+        self._parquet = [path for path in paths if format_of_reports(path).kind == "parquet"]
+        self._text = [path for path in paths if format_of_reports(path).kind != "parquet"]
 
     def pieces(self) -> Iterator[str]:
-        """The reports; those in text are parsed once into a table, those in Parquet read by every query."""
-        with self._readable():
-            parts = parquet_parts(self._connection, self._plan, self._parquet)
-        sources = parsed_text(self._connection, self._plan, self._text)
-        sources += [f"SELECT * FROM (SELECT {select} FROM {_files(some)})" for select, some in parts]
-        with self._readable():
-            rows = sum(rows_of(self._connection, source) for source in sources)
-        pieces = max(1, -(-rows // ROWS_AT_ONCE)) if self._in_pieces else 1
+        """The reports, read again for every piece."""
+        sources, rows = self._sources()
+        pieces = max(1, self._number(rows)) if self._in_pieces else 1
         for piece in range(pieces):
             yield united(sources, piece, pieces)
             self._advance(rows * (piece + 1) // pieces)
+
+    def _sources(self) -> tuple[list[str], int]:
+        """Queries for the reports, and how many rows they give; those in text are parsed once into a table."""
+        with self._readable():
+            parts = parquet_parts(self._connection, self._plan, self._parquet)
+        sources = parsed_text(self._connection, self._plan, self._text)
+        sources += [f"SELECT * FROM (SELECT {select} FROM {_files(paths)})" for select, paths in parts]
+        with self._readable():
+            return sources, sum(rows_of(self._connection, source) for source in sources)
+
+    def _number(self, rows: int) -> int:
+        """How many pieces keep the engine within its memory."""
+        return -(-rows // ROWS_AT_ONCE)
 
     def read(self, query: str) -> Iterator[list[na.Array]]:
         """Batches of what was computed."""
@@ -417,8 +374,8 @@ class DuckReports:
 
 def rows_of(connection: duckdb.DuckDBPyConnection, source: str) -> int:
     """How many rows a query gives."""
-    ((many,),) = connection.execute(f"SELECT count(*) FROM ({source})").fetchall()
-    return int(many)
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM ({source})").fetchall()
+    return int(rows)
 
 
 def united(sources: Sequence[str], piece: int, pieces: int) -> str:

@@ -9,11 +9,10 @@ An attribute that was not asked is null, and empty in CSV.
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 import duckdb
@@ -24,14 +23,11 @@ from privtally.documents.plan import Plan
 from privtally.documents.report import ID_BYTES, Reports
 from privtally.errors import DocumentError
 from privtally.exact.types import Codes
-from privtally.files import is_stream, replacing, unwritable, write_whole
+from privtally.files import is_stream, replacing, write_whole, writing
 from privtally.schema import code_type
 from privtally.tables import database
 from privtally.tables.database import Format, engine, format_of, literal, temporary_room, text
 from privtally.tables.tallying import code_columns
-
-# Reports gathered before any is written, however many there are, and given back in the order of their random ids.
-
 
 MOST_BYTES = 1 << 27
 """How much of all reports is in memory before it goes to a temporary file."""
@@ -56,16 +52,14 @@ class Gathered:
         self._stored: list[list[tuple[int, int]]] = [[] for _ in self._buckets]
         """Where each bucket's pieces stand in the file, ids before codes: start and number of reports."""
         self._held = 0
-        self._open = ExitStack()
         self.reports = 0
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def add(self, reports: Reports) -> None:
         """Gather more reports."""
@@ -84,15 +78,16 @@ class Gathered:
 
     def batches(self) -> Iterator[Reports]:
         """All reports, in the order of their ids, or as they came; may be called again."""
-        for ids, codes in _in_steps(self._pieces(0)) if self._keep_order else self._in_order():
-            yield Reports(self._plan, ids, codes)
+        for ids, codes in self._pieces(0) if self._keep_order else self._in_order():
+            for start in range(0, len(ids), 2 * BATCH):
+                yield Reports(self._plan, ids[start : start + 2 * BATCH], codes[start : start + 2 * BATCH])
 
     def _in_order(self) -> Iterator[Piece]:
         """Buckets sorted, several small ones together and a large one in parts."""
         together = min(max(1, _BUCKETS * BATCH // max(1, self.reports)), _BUCKETS)
         for start in range(0, _BUCKETS, together):
-            own = range(start, min(start + together, _BUCKETS))
-            pieces = [piece for number in own for piece in self._pieces(number)]
+            buckets = range(start, min(start + together, _BUCKETS))
+            pieces = [piece for number in buckets for piece in self._pieces(number)]
             if pieces:
                 ids, codes = _joined(pieces)
                 order = order_of(ids)
@@ -114,7 +109,7 @@ class Gathered:
         """Put what is in memory into the temporary file."""
         with temporary_room():
             if self._file is None:
-                self._file = self._open.enter_context(nameless_file())
+                self._file = nameless_file()
             self._file.seek(0, 2)
             for pieces, stored in zip(self._buckets, self._stored, strict=True):
                 if pieces:
@@ -135,21 +130,6 @@ def order_of(ids: NDArray[np.uint8]) -> NDArray[np.intp]:
     return np.lexsort((second, first)) if (ascending[1:] == ascending[:-1]).any() else order
 
 
-def _in_steps(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The same reports, small pieces together and large ones in parts."""
-    held: list[Piece] = []
-    rows = 0
-    for ids, codes in pieces:
-        for start in range(0, len(ids), BATCH):
-            held.append((ids[start : start + BATCH], codes[start : start + BATCH]))
-            rows += len(held[-1][0])
-            if rows >= BATCH:
-                yield _joined(held)
-                held, rows = [], 0
-    if held:
-        yield _joined(held)
-
-
 def _joined(pieces: list[Piece]) -> Piece:
     ids, codes = zip(*pieces, strict=True)
     return np.concatenate(ids), np.concatenate(codes)
@@ -166,19 +146,15 @@ FORMAT = "privtally.reports/1"
 
 def write_reports(path: Path, plan: Plan, gathered: Gathered) -> None:
     """Write gathered reports, whole or not at all; a name that states no format means NDJSON."""
-    known = (None if is_stream(path) else format_of(path)) or Format("ndjson")
-    if not is_stream(path):
-        try:
-            with replacing(path) as draft:
-                _write(draft, plan, gathered, known)
-        except OSError as fault:
-            raise DocumentError(unwritable(path, fault)) from None
+    if is_stream(path):
+        with tempfile.TemporaryDirectory(prefix="privtally-") as directory:
+            made = Path(directory, "reports")
+            _write(made, plan, gathered, Format("ndjson"))
+            with made.open("rb") as content, write_whole(path) as file:
+                shutil.copyfileobj(content, file)
         return
-    with tempfile.TemporaryDirectory(prefix="privtally-") as directory:
-        made = Path(directory, "reports")
-        _write(made, plan, gathered, known)
-        with made.open("rb") as content, write_whole(path) as file:
-            shutil.copyfileobj(content, file)
+    with writing(path), replacing(path) as draft:
+        _write(draft, plan, gathered, format_of(path) or Format("ndjson"))
 
 
 def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
@@ -189,24 +165,18 @@ def _write(path: Path, plan: Plan, gathered: Gathered, known: Format) -> None:
             select, options = _csv(plan), f"FORMAT csv, HEADER true, COMPRESSION '{known.packing}'"
         case "ndjson":
             select, options = _ndjson(plan), f"{_LINES}, COMPRESSION '{known.packing}'"
-    stream = stream_of(plan, gathered)
-    with (
-        engine() as connection,
-        database.registered(connection, "gathered", stream.until_fault()),
-        writing(path, stream),
-    ):
-        connection.execute(
-            f"COPY (SELECT {select} FROM gathered) TO {text(literal(path))} ({options}, USE_TMP_FILE false)"
-        )
+    _copy(path, [stream_of(plan, gathered)], f"SELECT {select} FROM reports0", options)
 
 
-@contextmanager
-def writing(path: Path, *streams: database.ArrowStream) -> Iterator[None]:
-    """Say why the engine could not write: the streams could not be made, or the place cannot be written."""
-    try:
-        yield
-    except duckdb.IOException:
-        raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
+def _copy(path: Path, streams: Sequence[database.ArrowStream], query: str, options: str, threads: int = 0) -> None:
+    """Write what a query gives of streams of reports, which are called reports0, reports1 … in it."""
+    with engine(threads) as connection, ExitStack() as stack:
+        for place, stream in enumerate(streams):
+            stack.enter_context(database.registered(connection, f"reports{place}", stream.until_fault()))
+        try:
+            connection.execute(f"COPY ({query}) TO {text(literal(path))} ({options}, USE_TMP_FILE false)")
+        except duckdb.IOException:
+            raise DocumentError(f"cannot write {path.parent}: is there room, and may you write there?") from None
     for stream in streams:
         if stream.fault is not None:
             raise stream.fault
@@ -274,20 +244,13 @@ _LINES = "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'"
 """One column, written as it is."""
 
 
-# Reports to several plans of one schema in one Parquet file: the plan's digest in a column, ids if they are wanted.
-
-
 def write_export(path: Path, reports: Mapping[Plan, Gathered], *, ids: bool) -> None:
-    """Write reports as `tally` reads them, if they have ids."""
+    """Reports to several plans of one schema in a Parquet file, as `tally` reads them if they have ids."""
     streams = [stream_of(plan, gathered) for plan, gathered in reports.items()]
     tables = " UNION ALL ".join(_select(plan, place, ids=ids) for place, plan in enumerate(reports))
-    with engine(threads=1) as connection, ExitStack() as stack:
-        for place, stream in enumerate(streams):
-            stack.enter_context(database.registered(connection, f"gathered{place}", stream.until_fault()))
-        with writing(path, *streams):
-            connection.execute(f"COPY ({tables}) TO {text(literal(path))} ({parquet_options({})})")
+    _copy(path, streams, tables, parquet_options({}), threads=1)
 
 
 def _select(plan: Plan, place: int, *, ids: bool) -> str:
     columns = [f"{text(plan.digest)} AS plan", *(["id"] if ids else []), *named_codes(plan)]
-    return f"SELECT {', '.join(columns)} FROM gathered{place}"
+    return f"SELECT {', '.join(columns)} FROM reports{place}"

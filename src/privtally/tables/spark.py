@@ -32,7 +32,7 @@ from privtally.participant.respond import respond_many
 from privtally.tables import database
 from privtally.tables.answers import open_answers
 from privtally.tables.database import every_file, rows_in_parquet
-from privtally.tables.report_input import kind_of, parquet_parts, parsed_text, united, unreadable_parquet
+from privtally.tables.report_input import DuckReports, parquet_parts, parsed_text, unreadable_parquet
 from privtally.tables.report_output import Gathered, write_reports
 
 PATIENCE = 5.0, 60.0
@@ -54,7 +54,7 @@ _SETTINGS = {
 }
 
 
-class SparkReports:
+class SparkReports(DuckReports):
     """Reports in files, as `tally_table` takes them. Spark reads Parquet itself; text is parsed by DuckDB first."""
 
     def __init__(
@@ -67,30 +67,28 @@ class SparkReports:
         in_pieces: bool = True,
         advance: Advance = silently,
     ) -> None:
-        self._session, self._connection, self._plan = session, connection, plan
-        self._in_pieces, self._advance = in_pieces, advance
-        self._parquet = [path for path in paths if kind_of(path) == "parquet"]
-        self._text = [path for path in paths if kind_of(path) != "parquet"]
-        self._tables: dict[str, Any] = {}
+        super().__init__(connection, plan, paths, in_pieces=in_pieces, advance=advance)
+        self._session, self._tables, self._room = session, dict[str, Any](), ""
 
     def pieces(self) -> Iterator[str]:
-        """The reports, read again for every piece: as many as what is brought here at once allows."""
-        with tempfile.TemporaryDirectory(prefix="privtally-") as room:
-            with self._readable():
-                parts = parquet_parts(self._connection, self._plan, self._parquet)
-                for source in parsed_text(self._connection, self._plan, self._text):
-                    parsed = Path(room, "parsed.parquet")
-                    self._connection.sql(source).write_parquet(str(parsed))
-                    parts.append(("*", [parsed]))
-                rows = rows_in_parquet(self._connection, [path for _, paths in parts for path in paths])
-                self._tables = {f"part{number}": self.scan(paths) for number, (_, paths) in enumerate(parts)}
-            names = zip(self._tables, parts, strict=True)
-            sources = [f"SELECT * FROM (SELECT {select} FROM {{{name}}})" for name, (select, _) in names]
-            groups = min(rows, prod(self._plan.mechanism.outputs))
-            pieces = max(1, -(-groups // MOST_GROUPS)) if self._in_pieces else 1
-            for piece in range(pieces):
-                yield united(sources, piece, pieces)
-                self._advance(rows * (piece + 1) // pieces)
+        with tempfile.TemporaryDirectory(prefix="privtally-") as self._room:
+            yield from super().pieces()
+
+    def _sources(self) -> tuple[list[str], int]:
+        with self._readable():
+            parts = parquet_parts(self._connection, self._plan, self._parquet)
+            for source in parsed_text(self._connection, self._plan, self._text):
+                parsed = Path(self._room, "parsed.parquet")
+                self._connection.sql(source).write_parquet(str(parsed))
+                parts.append(("*", [parsed]))
+            rows = rows_in_parquet(self._connection, [path for _, paths in parts for path in paths])
+            self._tables = {f"part{number}": self.scan(paths) for number, (_, paths) in enumerate(parts)}
+        names = zip(self._tables, parts, strict=True)
+        return [f"SELECT * FROM (SELECT {select} FROM {{{name}}})" for name, (select, _) in names], rows
+
+    def _number(self, rows: int) -> int:
+        """As many as what is brought here at once allows."""
+        return -(-min(rows, prod(self._plan.mechanism.outputs)) // MOST_GROUPS)
 
     def scan(self, paths: Sequence[Path]) -> DataFrame:
         """The table in Parquet files of the same columns."""
@@ -104,13 +102,11 @@ class SparkReports:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Say which file cannot be read; the message of Spark and of DuckDB would quote what is in it."""
-        try:
-            yield
-        except SPARK_FAULTS:
-            raise unreadable_parquet(self._connection, self._parquet, _FAILED) from None
-        except duckdb.Error:
-            raise unreadable_parquet(self._connection, self._parquet) from None
+        with super()._readable():
+            try:
+                yield
+            except SPARK_FAULTS:
+                raise unreadable_parquet(self._connection, self._parquet, _FAILED) from None
 
 
 @contextmanager
@@ -198,7 +194,7 @@ class Privatised(NamedTuple):
     ignored: list[str]
 
 
-class _Attempt(NamedTuple):
+class Attempt(NamedTuple):
     """A file that one attempt wrote."""
 
     name: str
@@ -222,7 +218,7 @@ def privatise_files(
     return Privatised(len(done), sum(one.reports for one in done), [*ignored])
 
 
-def privatise_file(plan: bytes, room: str, coded: bool, path: str) -> _Attempt | PrivtallyError:  # noqa: FBT001  # Spark passes arguments by place
+def privatise_file(plan: bytes, room: str, coded: bool, path: str) -> Attempt | PrivtallyError:  # noqa: FBT001  # Spark passes arguments by place
     """One attempt at one file, on a worker. A refusal is given back: trying again would not help."""
     name = f"{secrets.token_hex(16)}.parquet"
     try:
@@ -233,10 +229,10 @@ def privatise_file(plan: bytes, room: str, coded: bool, path: str) -> _Attempt |
             write_reports(Path(room, name), the_plan, gathered)
     except PrivtallyError as refusal:
         return refusal
-    return _Attempt(name, gathered.reports, [*answers.ignored])
+    return Attempt(name, gathered.reports, [*answers.ignored])
 
 
-def _one_each(session: SparkSession, attempt: "partial[_Attempt | PrivtallyError]", files: list[str]) -> list[_Attempt]:
+def _one_each(session: SparkSession, attempt: "partial[Attempt | PrivtallyError]", files: list[str]) -> list[Attempt]:
     """The attempt that Spark takes for each file."""
     try:
         results = session.sparkContext.parallelize(files, len(files)).map(attempt).collect()
@@ -244,7 +240,7 @@ def _one_each(session: SparkSession, attempt: "partial[_Attempt | PrivtallyError
         raise EngineError(
             "Spark gave the job up; its workers need privtally and must be able to read and write these directories"
         ) from None
-    done: list[_Attempt] = []
+    done: list[Attempt] = []
     for result in results:
         if isinstance(result, PrivtallyError):
             raise result

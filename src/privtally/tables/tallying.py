@@ -19,17 +19,20 @@ from typing import Protocol
 
 import nanoarrow as na
 import numpy as np
-from numpy.typing import NDArray
 
 from privtally.collector.tally import count_times, nothing
 from privtally.documents.counts import SUB_REPORT_LIMIT, Counts
 from privtally.documents.plan import Plan
+from privtally.errors import ReportError
 from privtally.exact.types import Integers
 from privtally.names import SetAside
 from privtally.tables import database
+from privtally.tables.database import quoted
 
-SOUND, WRONG_PLAN, INVALID = range(3)
-"""What is known of a row: a report of the plan's form, a report to another plan, or none."""
+SOUND, WRONG_PLAN, INVALID, CONFLICT = range(4)
+"""What is known of a row: a report of the plan's form, to another plan, or none; an id with several reports."""
+
+_REASONS: dict[int, SetAside] = {WRONG_PLAN: "wrong_plan", INVALID: "invalid_report", CONFLICT: "id_conflict"}
 
 _WORD = 1 << 62
 
@@ -37,6 +40,18 @@ _WORD = 1 << 62
 def code_columns(plan: Plan) -> list[str]:
     """The names of the columns of codes."""
     return [f"q{number}" for number in range(1, plan.mechanism.width + 1)]
+
+
+def check_columns(where: object, plan: Plan, columns: Sequence[str], *, plan_known: bool) -> None:
+    """Refuse a table that lacks a column of reports to a plan, or has another one."""
+    codes = code_columns(plan)
+    needed = [*([] if plan_known else ["plan"]), "id", *codes]
+    span = ", ".join([*needed[: -len(codes)], " … ".join(dict.fromkeys((codes[0], codes[-1])))])
+    if missing := [column for column in needed if column not in columns]:
+        raise ReportError(f"{where} has no column {quoted(missing)}; reports to this plan have {span}")
+    known = {"plan", *needed}
+    if extra := [name for place, name in enumerate(columns) if name not in known or name in columns[:place]]:
+        raise ReportError(f"{where} has a column {quoted(extra)} more than reports to this plan: {span}")
 
 
 class Engine(Protocol):
@@ -79,16 +94,15 @@ class Packing:
         """The integers of a row."""
         sizes, codes = self.plan.mechanism.outputs, self._codes()
         return [
-            reduce(lambda total, own: f"({total} * {sizes[own]} + {codes[own]})", word[1:], codes[word[0]])
+            reduce(lambda total, place: f"({total} * {sizes[place]} + {codes[place]})", word[1:], codes[word[0]])
             for word in self.words
         ]
 
     def unpacked(self, words: Sequence[Integers]) -> Integers:
         """The codes (report, attribute) of packed reports."""
         codes = np.empty((len(words[0]), self.plan.mechanism.width), dtype=np.int64)
-        for word, own in zip(words, self.words, strict=True):
-            rest = word
-            for attribute in reversed(own):
+        for rest, attributes in zip(words, self.words, strict=True):
+            for attribute in reversed(attributes):
                 rest, codes[:, attribute] = np.divmod(rest, self.plan.mechanism.outputs[attribute])
         return codes
 
@@ -101,7 +115,7 @@ class Packing:
             within.append(f"coalesce({stated}, {silence is not None})")  # what null means here
         for part in mechanism.parts:
             if part.silent:
-                shown = (f"CASE WHEN {self.columns[own]} IS NULL THEN 0 ELSE 1 END" for own in part.attributes)
+                shown = (f"CASE WHEN {self.columns[place]} IS NULL THEN 0 ELSE 1 END" for place in part.attributes)
                 within.append(f"{' + '.join(shown)} = {part.shown}")
         return " AND ".join(within)
 
@@ -118,14 +132,14 @@ def tally_table(plan: Plan, engine: Engine, *, trust_ids: bool = False, limit: i
     counted = _trusting if trust_ids else _once_each
     for piece in engine.pieces():
         for batch in engine.read(counted(packing, piece)):
-            state, conflicts, ids, reports, *words = (database.numbers(column) for column in batch)
-            sound = (state == SOUND) & (conflicts == 0)
+            states, ids, reports, *words = (database.numbers(column) for column in batch)
+            sound = states == SOUND
             codes = packing.unpacked([word[sound] for word in words])
             total += count_times(plan, codes, ids[sound], limit)
             repeated += int((reports - ids)[sound].sum())
-            for reason, own in _reasons(state, conflicts):
-                if own.any():
-                    aside[reason] = aside.get(reason, 0) + int(reports[own].sum())
+            for state in np.unique(states[~sound]).tolist():
+                reason = _REASONS[state]
+                aside[reason] = aside.get(reason, 0) + int(reports[states == state].sum())
     return total.leaving_out(repeated, aside)
 
 
@@ -134,23 +148,11 @@ def set_aside(plan: Plan, engine: Engine, *, trust_ids: bool = False) -> Iterato
     packing = Packing(plan)
     for piece in engine.pieces():
         rows = _judged(packing, piece, "id")
-        for batch in engine.read(f"SELECT id, state FROM ({rows}) WHERE state <> {SOUND}"):
-            for name, state in zip(batch[0].to_pylist(), database.numbers(batch[1]).tolist(), strict=True):
-                yield name, "wrong_plan" if state == WRONG_PLAN else "invalid_report"
-        if trust_ids:
-            continue
-        for batch in engine.read(f"SELECT id FROM ({_by_id(packing, rows)}) WHERE conflict = 1"):
-            for name in batch[0].to_pylist():
-                yield name, "id_conflict"
-
-
-def _reasons(state: Integers, conflicts: Integers) -> list[tuple[SetAside, NDArray[np.bool_]]]:
-    """Why each group is set aside."""
-    return [
-        ("wrong_plan", state == WRONG_PLAN),
-        ("invalid_report", state == INVALID),
-        ("id_conflict", conflicts == 1),
-    ]
+        listed = f"SELECT id, state FROM ({rows}) WHERE state <> {SOUND}"
+        if not trust_ids:
+            listed += f" UNION ALL SELECT id, state FROM ({_by_id(packing, rows)}) WHERE state = {CONFLICT}"
+        for ids, states in engine.read(listed):
+            yield from zip(ids.to_pylist(), map(_REASONS.__getitem__, database.numbers(states).tolist()), strict=True)
 
 
 def _judged(packing: Packing, rows: str, other: str) -> str:
@@ -166,22 +168,22 @@ def _trusting(packing: Packing, rows: str) -> str:
     """How often each report was seen; equal ones are put together first, then looked at."""
     columns = ", ".join(["state", *packing.columns])
     seen = f"SELECT {columns}, count(*) AS reports FROM ({rows}) GROUP BY {columns}"
-    each = f"state, 0 AS conflict, reports AS ids, reports, {', '.join(packing.names)}"
-    return f"SELECT {each} FROM ({_judged(packing, seen, 'reports')})"
+    counted = f"state, reports AS ids, reports, {', '.join(packing.names)}"
+    return f"SELECT {counted} FROM ({_judged(packing, seen, 'reports')})"
 
 
 def _once_each(packing: Packing, rows: str) -> str:
     """How often each report was seen, and under how many ids; ids that have several reports are told apart."""
     words = ", ".join(packing.names)
-    many = "count(*) AS ids, CAST(sum(reports) AS BIGINT) AS reports"
-    each = _by_id(packing, _judged(packing, rows, "id"))
-    return f"SELECT state, conflict, {many}, {words} FROM ({each}) GROUP BY state, conflict, {words}"
+    counted = "count(*) AS ids, CAST(sum(reports) AS BIGINT) AS reports"
+    by_id = _by_id(packing, _judged(packing, rows, "id"))
+    return f"SELECT state, {counted}, {words} FROM ({by_id}) GROUP BY state, {words}"
 
 
 def _by_id(packing: Packing, rows: str) -> str:
-    """Each id with its packed codes, how many reports have it, and whether they differ; one row for the unsound."""
+    """Each id with its state, its packed codes and how many reports have it; one row for all that are not sound."""
     least = ", ".join(f"min({word}) AS {word}" for word in packing.names)
     differ = " OR ".join(f"min({word}) <> max({word})" for word in packing.names)
-    named = f"SELECT CASE WHEN state = {SOUND} THEN id END AS id, state, {', '.join(packing.names)} FROM ({rows})"
-    conflict = f"CASE WHEN {differ} THEN 1 ELSE 0 END AS conflict"
-    return f"SELECT id, state, {least}, count(*) AS reports, {conflict} FROM ({named}) GROUP BY id, state"
+    named = f"CASE WHEN state = {SOUND} THEN id END AS id, state AS form, {', '.join(packing.names)}"
+    state = f"CASE WHEN {differ} THEN {CONFLICT} ELSE form END AS state"
+    return f"SELECT id, {state}, {least}, count(*) AS reports FROM (SELECT {named} FROM ({rows})) GROUP BY id, form"
