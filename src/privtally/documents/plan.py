@@ -228,6 +228,9 @@ class Plan(
         shown = sum(part.pivots + part.decoys for part in self.parts)
         many = len(self.schema.attributes)
         asked = f"a report shows {shown} of {many} answers" if shown < many else f"a report shows all {many} answers"
+        if self.together is not None:
+            alone = ", or one alone" if self.together.single else ""
+            asked = f"a report answers {self.together.size} of them together{alone}, and says which"
         decoys = sum(part.decoys for part in self.parts)
         which = f", {decoys} of them made up" if decoys else ""
         times = f"{rounded_up(math.exp(self.epsilon)):,f}"
