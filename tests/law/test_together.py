@@ -315,7 +315,7 @@ def test_colluders_move_a_share_by_as_much_as_the_audit_says(name: str) -> None:
         ({"mechanism": "smp", "single": 0.5}, "have no effect with smp"),
         ({"mechanism": "pairs", "together": 4}, "2 to 3 questions"),
         ({"mechanism": "pairs", "single": 1.5}, "from 0 to below 1"),
-        ({"mechanism": "pairs", "pairs_of": (("q0", "q1"),)}, "question number 3 is in none"),
+        ({"mechanism": "pairs", "pairs_of": (("q0", "q1"),)}, "question 'q2' is in none"),
         ({"mechanism": "pairs", "pairs_of": (("q0", "q1", "q2"), ("q0", "q1")), "together": 2}, "not 3 as in"),
         ({"mechanism": "pairs", "pairs_of": (("q0", "q0"),)}, "named twice"),
         ({"mechanism": "pairs", "pairs_of": (("q0", "age"),)}, "no question 'age'"),

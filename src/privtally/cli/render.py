@@ -482,7 +482,7 @@ def print_comparison(rows: Sequence["Score"], people: int, runs: int, *, every: 
 
     for epsilon in dict.fromkeys(row.epsilon for row in rows):
         ranked = [row for row in rows if row.epsilon == epsilon]
-        hidden = [row for row in ranked if row.asking.mechanism != "smp"][:1]
+        hidden = [row for row in ranked if row.asking.mechanism not in ("smp", "pairs")][:1]
         said = [f"{row.name} with method {row.method}, {points(row.points)}" for row in (ranked[0], *hidden)]
         hides = (
             f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], ranked[:1]) else ""

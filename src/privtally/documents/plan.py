@@ -338,6 +338,12 @@ def _jointly(
         size = size or max(map(len, sets), default=2)
         if wrong := [names for names in named if len(names) != size]:
             raise PlanError(f"{size} questions are asked together, not {len(wrong[0])} as in '{','.join(wrong[0])}'")
+        asked = {name for names in named for name in names}
+        if not single and (missing := [name for name in schema.names if name not in asked]):
+            raise PlanError(
+                f"question '{missing[0]}' is in none of the sets that are asked together; name one with it, or ask "
+                "some people single questions (--single)"
+            )
     return together(schema.sizes, Fraction(epsilon), size or 2, sets, single or 0.0)
 
 
