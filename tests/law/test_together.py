@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privtally import run, tally
 from privtally.collector.estimate import estimate
 from privtally.collector.pairs import estimate_pair, estimate_pairs
 from privtally.collector.tally import count, count_times
@@ -21,6 +22,7 @@ from privtally.documents.plan import Plan
 from privtally.errors import EstimateError, PlanError
 from privtally.exact import canonical
 from privtally.lab.population import seeded
+from privtally.lab.population import simulate as simulated
 from privtally.lab.simulate import simulate
 from privtally.mechanisms.mechanism import independent
 from privtally.mechanisms.together import Together, TogetherPlan, together
@@ -335,3 +337,11 @@ def test_products_and_reports_have_limits() -> None:
     with pytest.raises(PlanError, match="different codes"):
         TogetherPlan(together((250,) * 12, Fraction(8)).channels).build((250,) * 12, Fraction(8))
     assert together((255, 257), Fraction(1)).build((255, 257), Fraction(1)).sets == ((0, 1),)
+
+
+def test_reports_in_a_frame_are_counted_again() -> None:
+    people = simulated(2_000, seeded(1))
+    result = run(people, people.schema, epsilon=2, mechanism="pairs")
+    assert set(result.reports.columns) == {"id", "questions asked together"}
+    assert tally(result.plan, result.reports).digest == result.job.phases[0].counts.digest
+    assert 0 < result.pair(*people.schema.names[:2])["never", "never"] < 1

@@ -271,9 +271,10 @@ def _sentences(schema: "Schema", question: "Question", chosen: "Advice", said: "
     yield _shown(schema, chosen.design) + render.if_said(chosen, said) + "."
     if chosen.single is not None:
         alone = recommend(schema, question.epsilon, question.people, hide_among=1)
+        instead = f"; ± {render.number(alone.points)} if nobody were asked two ({layout(alone.design)})"
         yield (
-            f"For the share of an answer to a single question expect {render.points(chosen.single.points)}; "
-            f"± {render.number(alone.points)} if nobody were asked two ({layout(alone.design)})."
+            f"For the share of an answer to a single question expect {render.points(chosen.single.points)}"
+            f"{instead if chosen.design != alone.design else ''}."
         )
     fewer = about_hiding(schema, question.hide_among, chosen.design)
     if fewer and not question.pairs:
@@ -283,7 +284,7 @@ def _sentences(schema: "Schema", question: "Question", chosen: "Advice", said: "
 def _shown(schema: "Schema", design: "Asking") -> str:
     """What a report shows, and who can tell what was used."""
     if design.mechanism == "spl":
-        return "Every report answers every question, so that there is none to guess"
+        return "Every report answers every question, so that nobody need guess which question was used"
     if design.mechanism == "pairs":
         return "Every report says which two questions it answers; the answers themselves stay private"
     if design.mechanism == "smp":
@@ -291,8 +292,9 @@ def _shown(schema: "Schema", design: "Asking") -> str:
     groups = design.groups or [schema.names]
     least = min(len(group) for group in groups if len(group) > 1)
     among = least if design.decoys is None else min(least, design.decoys + 1)
-    group = " of each group" if len(groups) > 1 else ""
-    return f"A report shows {among} questions{group}; one of them was really used, and nothing in it says which"
+    if len(groups) > 1:
+        return f"A report shows {among} questions of each group; one in each was really used, and nothing says which"
+    return f"A report shows {among} questions; one of them was really used, and nothing in it says which"
 
 
 def _simulated(schema: "Schema", question: "Question", pilot: "Records | None") -> "list[Score]":

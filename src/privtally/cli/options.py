@@ -306,7 +306,8 @@ def read_asking(
     if mechanism == "auto":
         refuse_without_effect(context, typed, "with --mechanism auto, which chooses")
         return None
-    refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
+    shows = "a report says which questions it answers" if mechanism == "pairs" else "--decoys says what a report shows"
+    refuse_without_effect(context, ["hide_among"], f"with {mechanism}; {shows}")
     check_learning(context, mechanism)
     if "groups" in typed:
         pivots, decoys = typed.get("pivots", 1), typed.get("decoys")

@@ -214,7 +214,7 @@ def with_error(frequency: float, standard_error: float) -> str:
 def print_pair(pair: PairEstimate, console: Console) -> None:
     """Print a two-way table."""
     first, second = pair.attributes
-    console.print(f"{pair.reports:,} private reports of both")
+    console.print(f"{pair.reports:,} private reports answer both questions")
     cells = [
         [with_error(frequency, error) for frequency, error in zip(row, errors, strict=True)]
         for row, errors in zip(pair.frequencies, pair.standard_errors, strict=True)
@@ -223,10 +223,10 @@ def print_pair(pair: PairEstimate, console: Console) -> None:
     end = ", no entry below 0" if pair.method == "likelihood" else ""
     console.print(f"Rows and columns add up to the {pair.method} estimates of each question{end}. {HALF_INTERVAL}")
     if pair.noisy:
-        squares = [error**2 for errors in pair.standard_errors for error in errors]
+        squares = [(NORMAL_95 * error) ** 2 for errors in pair.standard_errors for error in errors]
         times = ceil(4 * sum(squares) * len(squares))
-        more = f"about {times:,} times as many reports make them half as large"
-        console.print(f"Warning: the errors are as large as the entries, so this table says little; {more}.")
+        more = f"about {times:,} times as many reports make ± half as large as the mean entry"
+        console.print(f"Warning: ± is as large as the entries on average, so this table says little; {more}.")
 
 
 def say_campaign(campaign: "CampaignView", *, json: bool, public_url: str | None = None) -> None:

@@ -108,7 +108,11 @@ class Advice:
         return {**self.design.options, "percentage_points": self.points, **alone}
 
     def __repr__(self) -> str:
-        return f"Run {layout(self.design)}: expect ± {self.points:.2g} percentage points with {self.people:,} people"
+        cell = "" if self.single is None else " for a cell of a two-way table"
+        told = (
+            f"Run {layout(self.design)}: expect ± {self.points:.2g} percentage points{cell} with {self.people:,} people"
+        )
+        return told if self.single is None else f"{told}; ± {self.single.points:.2g} for a single question"
 
 
 def layout(design: Any) -> str:

@@ -455,7 +455,7 @@ class Audit(dict[str, Any]):
 
     def __repr__(self) -> str:
         how = "exactly" if self["exact"] else "at most"
-        lines = [f"Plan {self['plan'][:12]}…: ε = {self['epsilon']:g} promised, {how} {self['realised']:.6g} realised"]
+        lines = [f"Plan {self['plan'][:12]}…: ε = {self['epsilon']:g} promised, {how} {self['realised']} realised"]
         if self["pivot_guess"] is not None:
             lines.append(f"Whoever sees a report names the question really used {_percent(self['pivot_guess'])}")
         for name, guess in (self["value_guesses"] or {}).items():
