@@ -28,6 +28,8 @@ BASES: tuple[Plan, ...] = (
     plan_with(*EXTENDED_PLANS["large, row"]),
     plan_with(*EXTENDED_PLANS["two pivots, silent"]),
     design(Schema(SURVEY.attributes[1:4]), 1.0, "rs-fd", source=Scripted([7, 7])),
+    first_plan((2, 3, 2), 1.0, "pairs", single=0.5, pairs_of=(("q0", "q1"), ("q1", "q2"))),
+    first_plan((2, 2, 3), 1.0, "pairs", together=3),
 )
 Place = tuple[str | int, ...]
 

@@ -116,6 +116,7 @@ def test_up_to_the_share_honest_people_would_leave_the_same_counts(plan: Plan) -
         for effect in (effects[own] for own in part.attributes):
             assert effect is not None
             share = effect.hidden_below
+            assert share is not None
             supported = [each.support(made_up) for each, made_up in zip(part.asked, effect.reports, strict=True)]
             imitated = inverse_of(part).apply(supported)
             if part.sizes != part.answers:

@@ -271,7 +271,7 @@ def _sentences(schema: "Schema", question: "Question", chosen: "Advice", said: "
     yield _shown(schema, chosen.design) + render.if_said(chosen, said) + "."
     if chosen.single is not None:
         alone = recommend(schema, question.epsilon, question.people, hide_among=1)
-        instead = f"; ± {render.number(alone.points)} if nobody were asked two ({layout(alone.design)})"
+        instead = f"; ± {render.number(alone.points)} without pairs ({layout(alone.design)})"
         yield (
             f"For the share of an answer to a single question expect {render.points(chosen.single.points)}"
             f"{instead if chosen.design != alone.design else ''}."
@@ -286,7 +286,8 @@ def _shown(schema: "Schema", design: "Asking") -> str:
     if design.mechanism == "spl":
         return "Every report answers every question, so that nobody need guess which question was used"
     if design.mechanism == "pairs":
-        return "Every report says which two questions it answers; the answers themselves stay private"
+        which = "which two questions, or which one," if design.single else "which two questions"
+        return f"Every report says {which} it answers; the answers themselves stay private"
     if design.mechanism == "smp":
         return "Every report says which question was really used; the answer itself stays private"
     groups = design.groups or [schema.names]

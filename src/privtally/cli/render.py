@@ -555,10 +555,11 @@ def _print_poisoning(poisoning: dict[str, Any], console: Console) -> None:
     if worst["quiet_shift_points"] != worst["shift_points"]:
         quietly = _moved(worst["quiet_shift_points"])
         line += f", which shows, as too many answer that question; choosing questions as told they move it {quietly}"
-    hidden = share(worst["hidden_below_share"])
-    line += f". That attack is hidden up to a share of {hidden}: honest people with other "
-    line += "answers would leave the same counts of every question. A weaker one hides at any share."
-    console.print(line)
+    if worst["hidden_below_share"] is not None:
+        hidden = share(worst["hidden_below_share"])
+        line += f". That attack is hidden up to a share of {hidden}: honest people with other "
+        line += "answers would leave the same counts of every question. A weaker one hides at any share"
+    console.print(f"{line}.")
 
 
 def _gained(with_report: float, without_report: float) -> str:

@@ -258,7 +258,7 @@ function projective(budget, size, { order, dimension }) {
 		return word < end ? codeAt(given, Number(word / same), 0) : codeAt(given, Number((word - end) / other), 1);
 	};
 	const represent = (given, source) => codeAt(given, uniform(inside)(given, source), 0);
-	return { inputs: size, outputs, same, other, draw, represent };
+	return { inputs: size, outputs, same, other, draw, represent, sets: true };
 }
 
 /** Channels by kind, with the fields that a plan states. */
@@ -375,6 +375,7 @@ function drawPart({ attributes, asked, branches, decoys, fill }, codes, report, 
 
 function buildTogether({ channels, size = 2, sets, single = 0 }, sizes, budget) {
 	const places = [...sizes.keys()];
+	if (size > sizes.length || (!sets && comb(sizes.length, size) > MOST_CODES / 2 ** size)) refuse("sets");
 	const labels = set => set.reduce((count, place) => count * sizes[place], 1);
 	const joint = sets ?? combinations(places, size);
 	const all = single ? [...joint, ...places.map(place => [place])] : joint;

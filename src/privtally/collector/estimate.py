@@ -334,6 +334,8 @@ def _tracks_of(rounds: Sequence[History]) -> dict[str, Track] | None:
 def changes(rounds: Sequence[History]) -> dict[str, Change]:
     """Whether each attribute changed between rounds."""
     tracks = _tracks_of(rounds)
+    if tracks is None and answers_of(rounds[0]) is not None:
+        raise EstimateError("rounds of questions asked together are not compared")
     if tracks is None:
         raise EstimateError("a round by itself does not determine the answers, or there are too many of them")
     return changes_of(tracks)

@@ -14,7 +14,7 @@ question agree about it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
@@ -94,7 +94,7 @@ class Undoing:
         return np.asarray(np.linalg.inv(spread(self.margins, self.even)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def undoing(channel: Asked, shape: tuple[int, ...]) -> Undoing:
     """How a channel on the product of some numbers of labels is undone."""
     return Undoing(channel, shape)
@@ -121,8 +121,9 @@ class _Set:
 
     @property
     def law(self) -> Floats:
-        """The law of the codes as seen, with an imaginary report."""
-        smoothed: Floats = (self.tally + 1 / len(self.tally)) / (self.reports + 1)
+        """The law of the codes as seen, with an imaginary report of every code, but no more in all than real ones."""
+        imaginary = min(self.reports, len(self.tally))
+        smoothed: Floats = (self.tally + imaginary / len(self.tally)) / (self.reports + imaginary)
         return smoothed
 
     @property
@@ -158,6 +159,10 @@ class Answers:
             )
         )
         self.sets = [each for each in every if each.reports]
+        self._holding: dict[tuple[int, int], list[_Set]] = {}
+        for each in self.sets:
+            for pair in combinations(each.places, 2):
+                self._holding.setdefault(pair, []).append(each)
         asked = {place for each in self.sets for place in each.places}
         self.unasked = [place for place in range(len(self.sizes)) if place not in asked]
         """The questions that nobody was asked; they have even frequencies."""
@@ -205,8 +210,11 @@ class Answers:
 
     def table(self, one: int, two: int) -> JointTable | None:
         """The table of two questions with their frequencies as margins; None if no report answers both."""
-        both = [each for each in self.sets if {one, two} <= set(each.places)]
-        if not both:
+        if one > two:
+            turned = self.table(two, one)
+            return turned and JointTable(turned.frequencies.T, turned.variances.T, turned.reports)
+        both = self._holding.get((one, two))
+        if both is None:
             return None
         shape, reports = (self.sizes[one], self.sizes[two]), sum(each.reports for each in both)
         cells = np.zeros(shape)
@@ -247,18 +255,29 @@ class Answers:
         return np.maximum(found, 0)
 
     def _bounds(self, both: Sequence[_Set], one: int, two: int, reports: float) -> Floats:
-        """The same for large tables: at most the square of the sum of the errors of cells and margins."""
+        """The same for large tables: at most the square of the sum of the errors of the cells, of the table's own
+        margins, which are taken off, and of the margins that it is moved to.
+        """
         shape, cells = (self.sizes[one], self.sizes[two]), np.zeros(self.sizes[one] * self.sizes[two])
+        own = [np.zeros(size) for size in shape]
         for each in both:
-            channel, law, size = each.undoing.channel, each.law, each.undoing.channel.inputs
-            held = channel.holder_counts() / size
+            channel, law, share = each.undoing.channel, each.law, each.reports / reports
+            held = channel.holder_counts() / channel.inputs
             squares = channel.support(law) - 2 * channel.support(law * held) + law @ held**2
-            summed = squares.reshape(each.undoing.shape).sum(
-                axis=tuple(axis for axis, place in enumerate(each.places) if place not in (one, two))
-            )
+            rest = tuple(axis for axis, place in enumerate(each.places) if place not in (one, two))
             # Cells of a sum vary at most as independent ones, since a report is in few of them.
-            cells += (each.reports / reports) ** 2 * summed.ravel() / each.undoing.scale**2 / each.reports
-        errors = [np.sqrt(np.maximum(self.covariance(place, place).diagonal(), 0)) for place in (one, two)]
-        margins = errors[0][:, None] / shape[1] + errors[1] / shape[0]
-        bound: Floats = (np.sqrt(cells) + margins.ravel()) ** 2
+            summed = squares.reshape(each.undoing.shape).sum(axis=rest).ravel()
+            cells += share**2 * summed / each.undoing.scale**2 / each.reports
+            spreads = np.split(spread(each.undoing.margins, law), self._ends(each.places), axis=0)
+            for margin, place in zip(own, (one, two), strict=True):
+                axis = each.places.index(place)
+                block = np.split(spreads[axis], self._ends(each.places), axis=1)[axis]
+                margin += share**2 * (self._basis(place) @ block @ self._basis(place).T).diagonal() / each.reports
+        for margin, place in zip(own, (one, two), strict=True):
+            margin[:] = np.sqrt(margin) + np.sqrt(np.maximum(self.covariance(place, place).diagonal(), 0))
+        bound: Floats = (np.sqrt(cells) + (own[0][:, None] / shape[1] + own[1] / shape[0]).ravel()) ** 2
         return bound
+
+    def _ends(self, places: Places) -> Integers:
+        """Where the coordinates of each attribute of a set end, but for the last."""
+        return np.cumsum([self.sizes[place] - 1 for place in places])[:-1]

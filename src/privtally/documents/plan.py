@@ -328,6 +328,10 @@ def _jointly(
     named: Sequence[Sequence[str]] | None,
 ) -> TogetherPlan:
     """Which questions are asked together, from what people say."""
+    if size is not None and type(size) is not int:
+        raise PlanError(f"how many questions are asked together must be a whole number, got {type(size).__name__}")
+    if single is not None and (type(single) not in (int, float) or not 0 <= single < 1):
+        raise PlanError(f"the share of people who are asked a single question must be from 0 to below 1, got {single}")
     sets = None
     if named is not None:
         if unknown := [name for names in named for name in names if name not in schema.names]:

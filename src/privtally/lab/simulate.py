@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privtally.collector.inverse import inverse_of
+from privtally.collector.together import Answers
 from privtally.documents.counts import SubReports, distinct
 from privtally.documents.plan import Plan
 from privtally.errors import CampaignError
@@ -95,6 +96,9 @@ class _OfParts:
         return self.mechanism.privatise(codes, source)
 
     def estimate(self, reports: Codes) -> list[Floats]:
+        if isinstance(self.mechanism, Together):
+            answers = Answers(self.mechanism, np.bincount(reports[:, 0], minlength=self.mechanism.outputs[0]))
+            return [answers.frequencies(place) for place in range(len(self.mechanism.sizes))]
         found: dict[int, Floats] = {}
         for part in self.mechanism.parts:
             shares = []

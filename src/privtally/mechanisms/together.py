@@ -33,6 +33,8 @@ MOST_PRODUCTS = 1 << 16
 """The most labels that the product of a set may have."""
 MOST_CODES = 1 << 22
 """The most codes that a report may have, over all sets."""
+MOST_ENTRIES = 1 << 27
+"""The most numbers that the matrices from codes to single questions may have, over all kinds of sets."""
 MOST_TOGETHER = 3
 """The largest number of questions that are asked together."""
 
@@ -124,6 +126,12 @@ class Together(Mechanism):
         if sum(channel.outputs for channel in self.asked) > MOST_CODES:
             raise PlanError(
                 f"reports would have more than {MOST_CODES:,} different codes; name the pairs that matter (--pairs-of)"
+            )
+        shapes = {(channel, self.shape(number)) for number, channel in enumerate(self.asked)}
+        if sum(channel.outputs * sum(shape) for channel, shape in shapes) > MOST_ENTRIES:
+            raise PlanError(
+                "these questions have too many answers together to be estimated; merge some, or name other pairs "
+                "(--pairs-of)"
             )
 
     @property

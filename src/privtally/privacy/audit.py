@@ -317,8 +317,10 @@ class Poisoning:
     """By how much, if the colluders care for nothing else."""
     quiet_shift: float
     """By how much, if they choose their questions as the plan says; the same where reports do not name the question."""
-    hidden_below: float
-    """The share of colluders up to which the quiet attack leaves one-way counts that honest people could have left."""
+    hidden_below: float | None
+    """The share of colluders up to which the quiet attack leaves one-way counts that honest people could have left;
+    None where it is not known.
+    """
     reports: Sequence[Floats]
     """The frequencies of the colluders' codes, for each attribute of its part among those not silent about it."""
 
@@ -356,18 +358,19 @@ def _poison_asked_together(mechanism: Together, place: int, frequencies: Floats,
     moved = [channel.rows(channel.kept([axis])) for channel, axis, _ in sets]
     precision = [1 / spread(rows, own[0].even).trace() for rows, own in zip(moved, sets, strict=True)]
     whole = sum(weight * float(own[2]) for weight, own in zip(precision, sets, strict=True))
-    found = []
+    best: tuple[float, int, list[Floats]] = (0.0, 0, [])
     for rows, (channel, _, _), weight in zip(moved, sets, precision, strict=True):
         code, most = _strongest([rows], 1 / len(frequencies) - rows @ channel.even, frequencies)
-        shift = most - float(frequencies[code])
-        made_up = _made_up([rows[code] * np.sign(shift)], [channel.even])
-        found.append((share * weight / (share * weight + (1 - share) * whole) * shift, shift, code, made_up))
-    strongest = max(found, key=lambda effect: abs(effect[0]))
-    quiet = (
-        sum(weight * float(own[2]) * effect[1] for weight, own, effect in zip(precision, sets, found, strict=True))
-        / whole
-    )
-    return Poisoning(strongest[2], float(strongest[0]), float(share * quiet), 0.0, strongest[3])
+        shift = share * weight / (share * weight + (1 - share) * whole) * (most - float(frequencies[code]))
+        if abs(shift) > abs(best[0]):
+            best = (float(shift), code, _made_up([rows[code] * np.sign(shift)], [channel.even]))
+    shift, code, reports = best
+    quiet = 0.0
+    for rows, (channel, _, chance), weight in zip(moved, sets, precision, strict=True):
+        end = rows[code].max() if shift > 0 else rows[code].min()
+        adds = 1 / len(frequencies) + end - rows[code] @ channel.even - frequencies[code]
+        quiet += weight * float(chance) / whole * float(adds)
+    return Poisoning(code, shift, share * quiet, None, reports)
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:

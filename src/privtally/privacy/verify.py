@@ -155,6 +155,7 @@ class _Together:
         require(set(stated) <= {"channels", "size", "sets", "single"}, "what is asked together is unknown")
         size, single = stated.get("size", 2), Fraction(stated.get("single", 0))
         require(size in (2, 3) and size <= len(sizes), "an impossible number of questions is asked together")
+        require("sets" in stated or comb(len(sizes), size) <= 2**22 // 2**size, "there are too many sets")
         require(0 <= single < 1 and (single * UNIT).denominator == 1, "the share of single questions is no multiple")
         self.sizes = sizes
         joint = [tuple(own) for own in stated["sets"]] if "sets" in stated else [*combinations(range(len(sizes)), size)]

@@ -1,6 +1,7 @@
 """The numbers that a participant reads, against the exact law of the plan."""
 
 from itertools import product
+from math import prod
 
 import pytest
 
@@ -70,22 +71,27 @@ def test_the_example_is_the_law_of_one_answer(plan: Plan) -> None:
     assert example.other != example.answer
 
 
-def test_how_often_a_code_of_a_set_is_one_of_the_true_answers() -> None:
+def test_how_often_an_answer_of_a_set_is_true_follows_from_the_law() -> None:
+    """Answer by answer where a code says which answers it has, and set by set where it stands for several."""
     plan = design(UNLIKE, 1.5, "pairs", single=0.5)
     mechanism = plan.mechanism
     assert isinstance(mechanism, Together)
-    shares = true_shares(mechanism)
-    for number, (places, share) in enumerate(zip(mechanism.sets, shares, strict=True)):
+    found = []
+    for number, (places, channel) in enumerate(zip(mechanism.sets, mechanism.asked, strict=True)):
+        true, several = [0.0] * len(places), 0.0
         for record in product(*map(range, mechanism.sizes)):
-            true = sum(
-                float(chance)
-                for (code,), chance in mechanism.law(record).items()
-                if mechanism.told(code)[0] == places
-                and tuple(record[place] for place in places) in mechanism.told(code)[1]
-            )
-            assert true / float(mechanism.shares[number]) == pytest.approx(share, abs=1e-12)
+            for (code,), chance in mechanism.law(record).items():
+                asked, labels = mechanism.told(code)
+                if asked == places:
+                    weight = float(chance / mechanism.shares[number]) / prod(mechanism.sizes)
+                    own = tuple(record[place] for place in places)
+                    several += weight * (own in labels)
+                    if len(labels) == 1:
+                        true = [old + weight * (a == b) for old, a, b in zip(true, own, labels[0], strict=True)]
+        found += true if channel.inside == 1 else [several]
+    assert true_shares(mechanism) == pytest.approx(found, abs=1e-9)
     promise = promise_of([plan])
-    assert (promise.least_true, promise.most_true) == (min(shares), max(shares))
+    assert (promise.least_true, promise.most_true) == pytest.approx((min(found), max(found)))
 
 
 def test_somebody_who_may_get_either_of_two_plans_hears_of_both() -> None:
@@ -139,6 +145,11 @@ SHOWN: dict[str, tuple[Plan, str, str]] = {
         "are yours, changed at random.",
         "Ihr Bericht beantwortet 2 der 4 Fragen zusammen, zufällig ausgewählt, und sagt welche. Die Antworten "
         "darin sind Ihre, zufällig verändert.",
+    ),
+    "all together": (
+        design(Schema.of({"a": ["x", "y"], "b": ["x", "y"]}), 1.0, "pairs"),
+        "Your report answers all 2 questions together. The answers in it are yours, changed at random.",
+        "Ihr Bericht beantwortet alle 2 Fragen zusammen. Die Antworten darin sind Ihre, zufällig verändert.",
     ),
     "together or alone": (
         design(FOUR, 1.0, "pairs", together=3, single=0.5),

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
 from math import ceil, exp, log
@@ -16,6 +16,7 @@ from privtally.documents.estimate import Estimate
 from privtally.documents.plan import Plan
 from privtally.errors import UnknownCampaignError
 from privtally.exact.types import Distribution
+from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Joint, Mechanism, Part
 from privtally.mechanisms.together import Together
@@ -97,12 +98,25 @@ def _shown(plan: Plan) -> Shown:
 
 @lru_cache(maxsize=256)
 def true_shares(mechanism: Mechanism) -> list[float]:
-    """For each attribute how often an answer to it that is sent is the true one, part by part; for each set of
-    attributes that are asked together how often its code is one of the true answers'.
+    """For each attribute how often an answer to it that is sent is the true one, part by part; set by set where they
+    are asked together.
     """
     if isinstance(mechanism, Together):
-        return [channel.inside * channel.same / channel.total for channel in mechanism.asked]
+        sets = zip(mechanism.sets, mechanism.asked, strict=True)
+        return [share for places, channel in sets for share in _shares_together(mechanism, places, channel)]
     return [share for part in mechanism.parts for share in _part_shares(part)]
+
+
+def _shares_together(mechanism: Together, places: Places, channel: Asked) -> Iterator[float]:
+    """For each attribute of a set how often its answer in a report is the true one; where a code stands for several
+    labels of the product, how often the true one is among these.
+    """
+    if channel.inside > 1:
+        yield channel.inside * channel.same / channel.total
+        return
+    for place in places:
+        alike = channel.inputs // mechanism.sizes[place] - 1  # other labels of the product with the same answer
+        yield (channel.same + alike * channel.other) / channel.total
 
 
 def _part_shares(part: Part) -> list[float]:
@@ -246,7 +260,8 @@ def shown_words(promise: Promise, words: Words) -> str:
 
 def _shown_words(report: Shown, words: Words) -> str:
     if report.together:
-        key = "promise.shown.together.or_one" if report.single else "promise.shown.together"
+        every = ".all" if report.shown == report.questions else ""
+        key = "promise.shown.together" + (".or_one" if report.single else every)
         return words.say(key, count=report.shown, questions=report.questions)
     if report.pivots == report.questions:
         return words.say("promise.shown.all", count=report.questions)

@@ -127,7 +127,7 @@ function codesOf({ sampler, jointly }, codes) {
 	const found = jointly.sizes.map(() => [null, channel]);
 	for (const place of [...set].reverse()) {
 		const size = jointly.sizes[place];
-		found[place] = [channel.outputs === channel.inputs ? rest % size : codes[0] - start, channel];
+		found[place] = [channel.sets ? codes[0] - start : rest % size, channel];
 		rest = Math.floor(rest / size);
 	}
 	return found;
@@ -138,7 +138,7 @@ function inWords(plan, report) {
 	return codesOf(plan, JSON.parse(report).codes).map(([code, channel], place) => {
 		const { name, labels, optional, bins } = plan.schema.attributes[place];
 		if (code === null) return [name, word("not-asked")];
-		if (channel.outputs !== channel.inputs) return [name, word("code").replace("#", code)];
+		if (channel.sets) return [name, word("code").replace("#", code)];
 		if (optional && code === labels.length - 1) return [name, word("not-said")];
 		return [name, bins ? labels[code].replace(" to ", ` ${word("to")} `).replaceAll(".", word("decimal")) : labels[code]];
 	});
