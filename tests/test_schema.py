@@ -100,11 +100,17 @@ def test_numbers_and_truth_values_are_labels_by_their_texts() -> None:
     stated = '{"attributes": [{"name": "score", "labels": [1, 2, 3]}, {"name": "member", "labels": [false, true]}]}'
     assert Schema.from_json(stated) == schema
     for score, member in ((2, True), (2.0, "True"), ("2", "true"), ("2.0", "TRUE"), (np.int8(2), np.bool_(True))):
-        assert schema.codes_of([score, member]) == [1, 1]
+        assert schema.codes_of([score, member], Scripted([])) == [1, 1]
     with pytest.raises(RecordError, match="'1', '2', '3'"):
-        schema.codes_of([2.5, True])
+        schema.codes_of([2.5, True], Scripted([]))
     both = Schema({"q": ["True", "true", "1", "1.0"]})
-    assert [both.codes_of([own]) for own in ("True", "true", "1", "1.0", True)] == [[0], [1], [2], [3], [1]]
+    assert [both.codes_of([own], Scripted([])) for own in ("True", "true", "1", "1.0", True)] == [
+        [0],
+        [1],
+        [2],
+        [3],
+        [1],
+    ]
 
 
 def test_a_question_may_be_declared_in_several_ways() -> None:
@@ -204,7 +210,7 @@ def test_labels_in_any_script_are_taken(label: str) -> None:
 def test_a_wrong_answer_hears_the_labels_and_is_not_quoted(labels: int) -> None:
     schema = Schema.of({"town": [f"town {place}" for place in range(labels)]})
     with pytest.raises(RecordError) as refusal:
-        schema.codes_of(["somewhere else"])
+        schema.codes_of(["somewhere else"], Scripted([]))
     said = str(refusal.value)
     assert ("'town 0', 'town 1'" in said, "somewhere" in said, len(said) < 500) == (True, False, True)
 
@@ -320,8 +326,8 @@ def test_numbers_out_of_range_are_refused_or_clamped(answer: Any, clamped: int) 
 @given(st.integers(0, 120))
 def test_a_number_lies_between_the_ends_of_its_bin(number: int) -> None:
     (code,) = encode(Schema((AGE,)), {"age": str(number)}).codes
-    assert AGE.numbers is not None
-    assert AGE.numbers.lowest[code] <= number <= AGE.numbers.highest[code]
+    assert AGE.ranges is not None
+    assert AGE.ranges.lowest[code] <= number <= AGE.ranges.highest[code]
 
 
 SMOKES = Attribute("smokes", ("no", "yes"), optional=True)
@@ -385,13 +391,13 @@ def test_a_plan_whose_labels_do_not_follow_from_its_bins_is_refused() -> None:
 @pytest.mark.parametrize("answer", ["\x1c77", "\x1f77", "77\x1d"])
 def test_what_is_stripped_is_what_is_read(answer: str, decimals: bool) -> None:
     """Python strips more than its numbers do, whose own refusals would quote the answer."""
-    assert Bins.of("'age'", (0, 18, 120), 10, decimals=decimals, clamp=False).code(answer) == 1
+    assert Bins.of("'age'", (0, 18, 120), 10, decimals=decimals, clamp=False).place(answer) == 1
 
 
 def test_numbers_too_large_to_hold_are_refused_unquoted() -> None:
     for answer in (10**400, "9" * 5_000):
         with pytest.raises(RecordError) as refusal:
-            Bins.of("'age'", (0, 18, 120), 10, decimals=True, clamp=False).code(answer)
+            Bins.of("'age'", (0, 18, 120), 10, decimals=True, clamp=False).place(answer)
         assert "99" not in str(refusal.value)
 
 

@@ -118,13 +118,13 @@ const word = name => document.getElementById(`word-${name}`).textContent;
 /** A report in words. */
 function inWords(plan, report) {
 	return JSON.parse(report).codes.map((code, place) => {
-		const { name, labels, optional, bins } = plan.schema.attributes[place];
+		const { name, labels, optional, bins, grid } = plan.schema.attributes[place];
 		const part = plan.sampler.find(own => own.attributes.includes(place));
 		const channel = part.asked[part.attributes.indexOf(place)];
 		if (code === null) return [name, word("not-asked")];
 		if (channel.outputs !== channel.inputs) return [name, word("code").replace("#", code)];
 		if (optional && code === labels.length - 1) return [name, word("not-said")];
-		return [name, bins ? labels[code].replace(" to ", ` ${word("to")} `).replaceAll(".", word("decimal")) : labels[code]];
+		return [name, bins || grid ? labels[code].replace(" to ", ` ${word("to")} `).replaceAll(".", word("decimal")) : labels[code]];
 	});
 }
 
