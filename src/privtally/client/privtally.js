@@ -104,7 +104,8 @@ function attribute(value, where) {
 	const answers = labels.length - (optional ? 1 : 0);
 	const numbers = bins ?? grid;
 	const rising = numbers?.every((edge, place) => (decimals || Number.isInteger(edge)) && !(numbers[place - 1] >= edge));
-	const many = bins ? !grid && bins.length === answers + 1 : grid?.length === answers && !merged;
+	const points = grid && !merged && canonical(grid.map(String)) === canonical(labels.slice(0, answers));
+	const many = bins ? !grid && bins.length === answers + 1 : points;
 	const fit = numbers ? ordered && rising && many : !decimals && !clamp;
 	const different = answers >= 2 && labels.length <= MAX_LABELS && new Set(labels).size === labels.length;
 	return fit && different && (!optional || labels[answers] === NO_ANSWER);
