@@ -138,7 +138,9 @@ def init(
     question: Annotated[
         list[str] | None,
         Option(
-            metavar="TEXT", help="A question with its answers, as 'smokes: no, yes' or 'age: 0..120 by 10'; repeatable."
+            metavar="TEXT",
+            help="A question with its answers, as 'smokes: no, yes', 'age: 0..120 by 10' for ranges or 'age: 0..120 in 5 "
+            "steps' for a mean; repeatable.",
         ),
     ] = None,
     optional: Annotated[
