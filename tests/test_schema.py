@@ -21,7 +21,8 @@ from privtally.exact.randomness import WORD
 from privtally.exact.types import Codes
 from privtally.lab.population import seeded
 from privtally.participant.respond import encode
-from privtally.schema import NO_ANSWER, Alignment, Attribute, BinRange, Bins, Record, Records, Schema, code_type
+from privtally.scales import BinRange, Bins
+from privtally.schema import NO_ANSWER, Alignment, Attribute, Record, Records, Schema, code_type
 from privtally.tables.answers import joined, open_table
 from privtally.tables.frames import records_of
 from tests.support import Scripted

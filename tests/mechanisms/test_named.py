@@ -94,6 +94,12 @@ def test_classes_that_are_none_are_refused(fields: dict[str, object]) -> None:
         Attribute("q", **fields)  # type: ignore[arg-type]
 
 
+def test_points_of_a_grid_are_not_merged() -> None:
+    grid, three = Attribute("age", grid=(0, 18, 30, 120)), Attribute("three", ("x", "y", "z"), ordered=True)
+    with pytest.raises(PlanError, match="'age' has a grid"):
+        coarsened(Schema((grid, three)))
+
+
 def test_merging_twice_still_takes_the_first_answers() -> None:
     four = Attribute("four", ("a", "b", "c", "d"), ordered=True)
     schema = coarsened(Schema((four, Attribute("three", ("x", "y", "z"), ordered=True))))

@@ -53,7 +53,8 @@ def attribute(name: str, answers: str, *, optional: bool = False) -> "Attribute"
     """A question with the answers that were typed: between commas, numbers in bins as `0..120 by 10`, or numbers on a
     grid as `0..18..45..120` or `0..120 in 5 steps`.
     """
-    from privtally.schema import Attribute, BinRange, GridRange
+    from privtally.scales import BinRange, GridRange
+    from privtally.schema import Attribute
 
     answers = answers.strip()
     if numbers := _RANGE.fullmatch(answers):
@@ -139,8 +140,8 @@ def init(
         list[str] | None,
         Option(
             metavar="TEXT",
-            help="A question with its answers, as 'smokes: no, yes', 'age: 0..120 by 10' for ranges or 'age: 0..120 in 5 "
-            "steps' for a mean; repeatable.",
+            help="A question with its answers, as 'smokes: no, yes', 'age: 0..120 by 10' for ranges or "
+            "'age: 0..120 in 5 steps' for a mean; repeatable.",
         ),
     ] = None,
     optional: Annotated[

@@ -30,7 +30,8 @@ from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.channels import Asked
 from privtally.names import Method
-from privtally.schema import Attribute, Ranges
+from privtally.scales import Ranges
+from privtally.schema import Attribute
 
 SHARES = (0.25, 0.5, 0.75)
 

@@ -24,7 +24,8 @@ from privtally.exact.canonical import normal
 from privtally.exact.randomness import Source, Stream, rounded
 from privtally.exact.types import Codes
 from privtally.files import Advance, open_binary, refuse_spreadsheet, silently
-from privtally.schema import Attribute, Place, Records, Schema, code_type
+from privtally.scales import Place
+from privtally.schema import Attribute, Records, Schema, code_type
 from privtally.tables import database
 from privtally.tables.database import (
     Faults,
