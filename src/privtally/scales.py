@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -63,8 +63,6 @@ class GridRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 Declared = tuple[int | float, ...] | BinRange
 DeclaredGrid = tuple[int | float, ...] | GridRange
-
-
 Place = int | Fraction
 """A code, or a place between two codes of a grid."""
 
@@ -89,6 +87,8 @@ class Numbers:
     edges: tuple[int | float, ...]
     decimals: bool
     clamp: bool
+    _what: ClassVar[str]
+    """What refusals call the edges."""
 
     def __post_init__(self) -> None:
         what, edges = f"the {self._what} of {self.where}", self.edges
@@ -102,8 +102,6 @@ class Numbers:
             object.__setattr__(self, "edges", tuple(float(edge) + 0.0 for edge in edges))  # never -0.0
         if not all(one < two for one, two in pairwise(self.edges)):
             raise SchemaError(f"{what} must increase; sort them, each one once")
-
-    _what = "edges of the bins"
 
     def _within(self, edges: Sequence[Any], number: Any) -> Any:
         """A number, or the end of the range that is nearest to it if that was declared."""
@@ -127,6 +125,8 @@ class Numbers:
 
 class Bins(Numbers):
     """Bins between increasing edges. Each includes its lower edge, the last one its upper edge as well."""
+
+    _what = "edges of the bins"
 
     @classmethod
     def of(cls, where: str, declared: Declared, most: int, *, decimals: bool, clamp: bool) -> "Bins":
