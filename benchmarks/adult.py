@@ -28,7 +28,7 @@ from privtally.documents.campaign import Asking
 from privtally.documents.estimate import Estimate
 from privtally.documents.plan import design
 from privtally.errors import PrivtallyError
-from privtally.exact.randomness import Source
+from privtally.exact.randomness import Source, SystemSource
 from privtally.exact.types import Floats
 from privtally.lab.advise import layout, recommend
 from privtally.lab.compare import POINTS, chosen_groups
@@ -214,7 +214,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "adult.csv"
         write_people(path, data_directory(None))
-        with open_table(path, schema) as table:
+        with open_table(path, schema, SystemSource()) as table:
             records = joined(table.batches())
     tables = page(measure(records, options.runs, options.seed), records)
     print(tables)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import privtally
+from privtally.exact.randomness import SystemSource
 from privtally.exact.types import Floats
 from privtally.lab.paper.data import data_directory, read_lines
 from privtally.lab.population import seeded
@@ -93,7 +94,7 @@ def adult() -> Draw:
             Attribute("hours", bins=(1, 20, 36, 41, 50, 100)),
         )
     )
-    codes = np.array([schema.codes_of((row[3], row[0], row[12])) for row in rows], dtype=np.uint8)
+    codes = np.array([schema.codes_of((row[3], row[0], row[12]), SystemSource()) for row in rows], dtype=np.uint8)
     return lambda people, generator: Records(schema, codes[generator.choice(len(codes), people, replace=False)])
 
 
@@ -106,7 +107,7 @@ def class_totals(schema: Schema) -> list[Floats]:
     found = []
     for own, merged in zip(schema.attributes, coarse.attributes, strict=True):
         answers = own.labels if own.numbers is None else tuple(map(str, own.numbers.edges[:-1]))
-        found.append(np.eye(merged.size)[[merged.code_of[answer] for answer in answers]].T)
+        found.append(np.eye(merged.size)[[int(merged.place_of[answer]) for answer in answers]].T)
     return found
 
 

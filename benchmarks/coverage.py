@@ -173,15 +173,15 @@ def held_in(found: Estimate, population: Population) -> Iterator[tuple[str, bool
             among = true[:-1] / true[:-1].sum()
             for label, low, share, high in zip(own.labels, own.answered.low, among, own.answered.high, strict=False):
                 yield f"{attribute.name}: {label} among those who answered", low <= share <= high
-        if own.mean is not msgspec.UNSET and attribute.numbers is not None:
+        if own.mean is not msgspec.UNSET and attribute.ranges is not None:
             middle = [
-                (low + high) / 2 for low, high in zip(attribute.numbers.lowest, attribute.numbers.highest, strict=True)
+                (low + high) / 2 for low, high in zip(attribute.ranges.lowest, attribute.ranges.highest, strict=True)
             ]
             yield f"{attribute.name}: mean", own.mean.low <= float(true @ middle) <= own.mean.high
-        if own.quantiles is not msgspec.UNSET and attribute.numbers is not None:
+        if own.quantiles is not msgspec.UNSET and attribute.ranges is not None:
             for each in own.quantiles:
                 code = int(np.searchsorted(np.cumsum(true), each.share - 1e-9))
-                low, high = attribute.numbers.lowest[code], attribute.numbers.highest[code]
+                low, high = attribute.ranges.lowest[code], attribute.ranges.highest[code]
                 yield f"{attribute.name}: quantile {each.share}", each.low <= high and low <= each.high
 
 

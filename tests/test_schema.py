@@ -1,6 +1,8 @@
 """What a schema declares: labels, numbers, skipped answers and alignments; refusals never quote an answer."""
 
+from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,13 @@ from hypothesis import strategies as st
 from privtally.documents.plan import design, load_plan
 from privtally.errors import PlanError, RecordError, SchemaError
 from privtally.exact import canonical
+from privtally.exact.randomness import WORD
+from privtally.exact.types import Codes
+from privtally.lab.population import seeded
 from privtally.participant.respond import encode
-from privtally.schema import NO_ANSWER, Alignment, Attribute, BinRange, Bins, Record, Records, Schema, code_type
+from privtally.scales import BinRange, Bins
+from privtally.schema import NO_ANSWER, Alignment, Attribute, Record, Records, Schema, code_type
+from privtally.tables.answers import joined, open_table
 from privtally.tables.frames import records_of
 from tests.support import Scripted
 
@@ -100,11 +107,17 @@ def test_numbers_and_truth_values_are_labels_by_their_texts() -> None:
     stated = '{"attributes": [{"name": "score", "labels": [1, 2, 3]}, {"name": "member", "labels": [false, true]}]}'
     assert Schema.from_json(stated) == schema
     for score, member in ((2, True), (2.0, "True"), ("2", "true"), ("2.0", "TRUE"), (np.int8(2), np.bool_(True))):
-        assert schema.codes_of([score, member]) == [1, 1]
+        assert schema.codes_of([score, member], Scripted([])) == [1, 1]
     with pytest.raises(RecordError, match="'1', '2', '3'"):
-        schema.codes_of([2.5, True])
+        schema.codes_of([2.5, True], Scripted([]))
     both = Schema({"q": ["True", "true", "1", "1.0"]})
-    assert [both.codes_of([own]) for own in ("True", "true", "1", "1.0", True)] == [[0], [1], [2], [3], [1]]
+    assert [both.codes_of([own], Scripted([])) for own in ("True", "true", "1", "1.0", True)] == [
+        [0],
+        [1],
+        [2],
+        [3],
+        [1],
+    ]
 
 
 def test_a_question_may_be_declared_in_several_ways() -> None:
@@ -204,7 +217,7 @@ def test_labels_in_any_script_are_taken(label: str) -> None:
 def test_a_wrong_answer_hears_the_labels_and_is_not_quoted(labels: int) -> None:
     schema = Schema.of({"town": [f"town {place}" for place in range(labels)]})
     with pytest.raises(RecordError) as refusal:
-        schema.codes_of(["somewhere else"])
+        schema.codes_of(["somewhere else"], Scripted([]))
     said = str(refusal.value)
     assert ("'town 0', 'town 1'" in said, "somewhere" in said, len(said) < 500) == (True, False, True)
 
@@ -280,6 +293,142 @@ def test_declarations_that_do_not_fit_together_are_refused(fields: str) -> None:
         Schema.from_toml(f'[[attributes]]\nname = "age"\n{fields}\n')
 
 
+YEARS = Attribute("age", grid=(0, 18, 30, 45, 65, 120))
+METRES = Attribute("height", grid=(0.5, 1.5, 1.75), decimals=True, clamp=True, optional=True)
+
+
+def test_labels_of_a_grid_are_its_points() -> None:
+    assert (YEARS.labels, YEARS.ordered) == (("0", "18", "30", "45", "65", "120"), True)
+    assert METRES.labels == ("0.5", "1.5", "1.75", NO_ANSWER)
+    assert Attribute("age", YEARS.labels, grid=YEARS.grid) == YEARS
+    assert msgspec.to_builtins(Attribute("q", grid=(0, 5))) == {
+        "name": "q",
+        "labels": ("0", "5"),
+        "ordered": True,
+        "grid": (0, 5),
+    }
+
+
+def test_a_grid_of_equal_distances_is_the_same_as_its_points() -> None:
+    text = '[[attributes]]\nname = "age"\ngrid = {{ from = {start}, to = {to}, steps = {steps} }}\n{more}'
+    whole = Schema.from_toml(text.format(start=0, to=120, steps=5, more=""))
+    assert whole.attributes[0] == Attribute("age", grid=(0, 24, 48, 72, 96, 120))
+    tenths = Schema.from_toml(text.format(start=-0.1, to=0.2, steps=3, more="decimals = true"))
+    assert tenths.attributes[0].grid == (-0.1, 0, 0.1, 0.2)
+    thirds = Schema({"q": {"grid": {"from": 0, "to": 1, "steps": 3}, "decimals": True}})
+    assert thirds.attributes[0].grid == (0, 1 / 3, 2 / 3, 1)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "grid = [7]",
+        "grid = []",
+        "grid = [0, 18, 18]",
+        "grid = [0, 30, 18]",
+        "grid = [0, 18.5]",
+        "grid = [0, nan]\ndecimals = true",
+        "grid = [0, true]",
+        "grid = [0, 9007199254740993]",
+        'grid = [0, 18]\nlabels = ["young", "old"]',
+        "grid = [0, 18]\nbins = [0, 18, 30]",
+        'grid = [0, 18]\nmerged = [["a"], ["b"]]',
+        "grid = { from = 0, to = 100, steps = 0 }",
+        "grid = { from = 0, to = 100, steps = 3 }",
+        "grid = { from = 0, to = 100, steps = 1e2 }",
+        "grid = { from = 0, to = 100, steps = 100000 }",
+        "grid = { from = 100, to = 0, steps = 5 }",
+        "grid = { from = 0.0, to = inf, steps = 5 }\ndecimals = true",
+        "grid = { from = 0, to = 100 }",
+    ],
+)
+def test_grids_that_do_not_increase_or_have_no_two_points_are_refused(fields: str) -> None:
+    with pytest.raises(SchemaError, match=r"age|grid"):
+        Schema.from_toml(f'[[attributes]]\nname = "age"\n{fields}\n')
+
+
+@pytest.mark.parametrize(
+    ("attribute", "answer", "place"),
+    [
+        (YEARS, "0", 0),
+        (YEARS, " +6 ", Fraction(1, 3)),
+        (YEARS, 18, 1),
+        (YEARS, np.int8(119), 4 + Fraction(54, 55)),
+        (YEARS, 120, 5),
+        (METRES, "0.6", Fraction(1, 10)),
+        (METRES, 0.6, Fraction(1, 10)),
+        (METRES, 1.6, 1 + Fraction(2, 5)),
+        (METRES, "1e-400", 0),
+        (METRES, "1.50000000000000000001", 1 + Fraction(4, 10**20)),
+        (METRES, 1e300, 2),
+        (METRES, None, 3),
+        (METRES, NO_ANSWER, 3),
+    ],
+)
+def test_numbers_have_an_exact_place_on_a_grid(attribute: Attribute, answer: Any, place: Fraction) -> None:
+    assert attribute.place_of[answer] == place
+
+
+@pytest.mark.parametrize("answer", ["-1", "121", 121, "9" * 300, -(10**400), "1.5", "nan", True, "", None])
+def test_numbers_that_are_not_on_the_grid_are_refused_unquoted(answer: Any) -> None:
+    with pytest.raises(RecordError, match="'age'") as fault:
+        encode(Schema((YEARS,)), {"age": answer}, Scripted([7]))
+    assert not any(digit in str(fault.value) for digit in "159")
+
+
+def test_numbers_off_the_grid_are_clamped_where_that_is_declared() -> None:
+    schema = Schema((msgspec.structs.replace(YEARS, clamp=True),))
+    assert [encode(schema, {"age": age}, Scripted([7])).codes for age in (-5, "-1", 121, "9" * 300)] == [
+        (0,),
+        (0,),
+        (5,),
+        (5,),
+    ]
+
+
+def test_one_word_decides_which_point_a_number_becomes() -> None:
+    third = WORD // 3
+    for word, code in ((0, 1), (third - 1, 1), (third + 1, 0), (WORD - 1, 0)):
+        assert encode(Schema((YEARS, METRES)), {"age": 6}, Scripted([word])).codes == (code, 3)
+    for second, code in ((third, 0), (third - 1, 1)):  # the digits of a third go on like this
+        words = [third, second] if second < third else [third, second, WORD - 1]
+        assert encode(Schema((YEARS,)), {"age": 6}, Scripted(words)).codes == (code,)
+
+
+def by_engine(path: Path, schema: Schema, seed: int) -> Codes:
+    return records_of(path, schema, seeded(seed), codes=False)[0].codes
+
+
+def by_line(path: Path, schema: Schema, seed: int) -> Codes:
+    with open_table(path, schema, seeded(seed)) as table:
+        return joined(table.batches()).codes
+
+
+@pytest.mark.parametrize("read", [by_engine, by_line])
+def test_tables_of_numbers_are_rounded_with_the_source(tmp_path: Path, read: Callable[..., Codes]) -> None:
+    schema = Schema((METRES, YEARS))
+    path = tmp_path / "data.csv"
+    path.write_text("age,height\n18,\n120,1.5\n6,2\n45,  \n" + "24,0.5\n" * 3_000)
+    codes = read(path, schema, 1)
+    assert codes[[0, 1, 3]].tolist() == [[3, 1], [1, 5], [3, 3]]
+    assert codes[2].tolist() in ([2, 0], [2, 1])
+    assert (codes[4:, 0] == 0).all()
+    assert 1_300 < int((codes[4:, 1] == 1).sum()) < 1_700  # half, but for a chance below 1e-12
+    assert (codes == read(path, schema, 1)).all()
+    assert (codes != read(path, schema, 2)).any()
+
+
+def test_tables_of_numbers_that_do_not_fit_are_refused_unquoted(tmp_path: Path) -> None:
+    schema, path = Schema((METRES, YEARS)), tmp_path / "data.csv"
+    path.write_text(f"age,height\n18,1\n{SECRET},1\n121,1\n7,{SECRET}\n")
+    with pytest.raises(RecordError) as fault:
+        records_of(path, schema, codes=False)
+    assert all(f"line {line}" in str(fault.value) for line in (3, 4, 5))
+    assert SECRET not in str(fault.value)
+    path.write_text("age,height\n3,2\n5,\n")
+    assert records_of(path, schema, codes=True)[0].codes.tolist() == [[2, 3], [3, 5]]
+
+
 @pytest.mark.parametrize(
     ("answer", "code"), [("0", 0), ("17", 0), ("18", 1), (" 29 ", 1), ("+30", 2), ("120", 4), (64, 3), ("007", 0)]
 )
@@ -320,8 +469,8 @@ def test_numbers_out_of_range_are_refused_or_clamped(answer: Any, clamped: int) 
 @given(st.integers(0, 120))
 def test_a_number_lies_between_the_ends_of_its_bin(number: int) -> None:
     (code,) = encode(Schema((AGE,)), {"age": str(number)}).codes
-    assert AGE.numbers is not None
-    assert AGE.numbers.lowest[code] <= number <= AGE.numbers.highest[code]
+    assert AGE.ranges is not None
+    assert AGE.ranges.lowest[code] <= number <= AGE.ranges.highest[code]
 
 
 SMOKES = Attribute("smokes", ("no", "yes"), optional=True)
@@ -385,13 +534,13 @@ def test_a_plan_whose_labels_do_not_follow_from_its_bins_is_refused() -> None:
 @pytest.mark.parametrize("answer", ["\x1c77", "\x1f77", "77\x1d"])
 def test_what_is_stripped_is_what_is_read(answer: str, decimals: bool) -> None:
     """Python strips more than its numbers do, whose own refusals would quote the answer."""
-    assert Bins.of("'age'", (0, 18, 120), 10, decimals=decimals, clamp=False).code(answer) == 1
+    assert Bins.of("'age'", (0, 18, 120), 10, decimals=decimals, clamp=False).place(answer) == 1
 
 
 def test_numbers_too_large_to_hold_are_refused_unquoted() -> None:
     for answer in (10**400, "9" * 5_000):
         with pytest.raises(RecordError) as refusal:
-            Bins.of("'age'", (0, 18, 120), 10, decimals=True, clamp=False).code(answer)
+            Bins.of("'age'", (0, 18, 120), 10, decimals=True, clamp=False).place(answer)
         assert "99" not in str(refusal.value)
 
 

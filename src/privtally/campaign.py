@@ -331,12 +331,12 @@ def run(
         if options:
             raise CampaignError(f"{', '.join(options)}: a mechanism of one's own decides this itself; leave it out")
         if not isinstance(stated, Plan):
-            return _shares(stated, records_of(data, the_schema, codes=codes)[0], source)
+            return _shares(stated, records_of(data, the_schema, source, codes=codes)[0], source)
         first = stated
     elif plain_name(mechanism) != "auto":
         asking = Asking.of(mechanism, **options)
         first, learning = asking.first_plan(the_schema, epsilon, source=source), asking.learning
-    records, ignored = records_of(data, the_schema, codes=codes)
+    records, ignored = records_of(data, the_schema, source, codes=codes)
     if first is None:
         among = HIDE_AMONG if hide_among is None else hide_among
         chosen = recommend(the_schema, epsilon, len(records), hide_among=among).design

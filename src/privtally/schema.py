@@ -2,14 +2,10 @@
 
 import re
 import tomllib
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from itertools import chain, pairwise
-from math import isfinite
+from itertools import chain
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,7 +16,9 @@ from msgspec.structs import force_setattr
 from privtally.errors import RecordError, SchemaError, listed
 from privtally.exact import canonical
 from privtally.exact.canonical import normal
+from privtally.exact.randomness import Source, rounded
 from privtally.exact.types import Codes
+from privtally.scales import Bins, Declared, DeclaredGrid, Grid, Place, Ranges
 
 Labels = tuple[str, ...]
 
@@ -87,101 +85,6 @@ def check_alignments(alignments: Sequence[Alignment], answers: Mapping[str, Labe
                 raise SchemaError(f"attributes '{both[0]}' and '{both[1]}' are aligned twice; declare them once")
 
 
-WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
-DECIMAL = re.compile(r"[+-]?([0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][+-]?[0-9]{1,3})?")
-
-
-class BinRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bins of the same width, from one number to another."""
-
-    start: int | float = msgspec.field(name="from")
-    to: int | float
-    width: int | float
-
-    def edges(self, where: str, most: int) -> tuple[int | float, ...]:
-        """The edges of the bins; refused if the width does not divide the range into 2 to `most` bins."""
-        numbers = (self.start, self.to, self.width)
-        if not all(abs(number) <= canonical.MAX_INTEGER for number in numbers) or not self.width > 0:
-            raise SchemaError(f"the bins of {where} need numbers within ±{canonical.MAX_INTEGER:,} and a width above 0")
-        start, to, width = (Decimal(repr(value)) for value in (self.start, self.to, self.width))
-        bins = (to - start) / width
-        if bins != int(bins) or not 2 <= bins <= most:
-            raise SchemaError(f"the width of the bins of {where} must divide their range into 2 to {most:,} bins")
-        kind = int if all(type(value) is int for value in (self.start, self.to, self.width)) else float
-        return tuple(kind(start + place * width) for place in range(int(bins) + 1))
-
-
-Declared = tuple[int | float, ...] | BinRange
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Bins between increasing edges. Each includes its lower edge, the last one its upper edge as well."""
-
-    where: str
-    edges: tuple[int | float, ...]
-    decimals: bool
-    clamp: bool
-
-    @classmethod
-    def of(cls, where: str, declared: Declared, most: int, *, decimals: bool, clamp: bool) -> "Bins":
-        """The bins that were declared, at most `most` of them; `where` names the attribute in refusals."""
-        edges = declared.edges(where, most) if isinstance(declared, BinRange) else tuple(declared)
-        if not 3 <= len(edges) <= most + 1:
-            raise SchemaError(f"{where} needs 2 to {most:,} bins, so one edge more; it declares {len(edges)} edges")
-        if not decimals and not all(type(edge) is int for edge in edges):
-            raise SchemaError(f"the bins of {where} must have integer edges; declare decimals = true for others")
-        if decimals and not all(type(edge) in (int, float) for edge in edges):
-            raise SchemaError(f"the bins of {where} must have numbers as edges; write each one as a number")
-        if not all(abs(edge) <= canonical.MAX_INTEGER for edge in edges):
-            raise SchemaError(f"the edges of the bins of {where} must lie within ±{canonical.MAX_INTEGER:,}")
-        if decimals:
-            edges = tuple(float(edge) + 0.0 for edge in edges)  # never -0.0
-        if not all(one < two for one, two in pairwise(edges)):
-            raise SchemaError(f"the edges of the bins of {where} must increase; sort them, each one once")
-        return cls(where, edges, decimals, clamp)
-
-    @property
-    def lowest(self) -> tuple[int | float, ...]:
-        """The least number of each bin."""
-        return self.edges[:-1]
-
-    @property
-    def highest(self) -> tuple[int | float, ...]:
-        """The largest number of each bin; with decimals, the least number above it, except in the last bin."""
-        step = 0 if self.decimals else 1
-        return (*(edge - step for edge in self.edges[1:-1]), self.edges[-1])
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What the bins are called: "0–17" for integers, "0 to < 18" for decimals."""
-        if self.decimals:
-            *others, last = pairwise(map(canonical.number, self.edges))
-            return (*(f"{low} to < {high}" for low, high in others), " to ".join(last))
-        between = "–" if self.edges[0] >= 0 else " to "
-        ranges = zip(self.lowest, self.highest, strict=True)
-        return tuple(str(low) if low == high else f"{low}{between}{high}" for low, high in ranges)
-
-    def code(self, answer: Any) -> int:
-        """The bin of a number, or of a text that states one; what does not fit is never quoted."""
-        number = self._number(answer)
-        if not self.clamp and not self.edges[0] <= number <= self.edges[-1]:
-            raise RecordError(f"{self.where} has a number outside its declared range")
-        return min(max(bisect_right(self.edges, number) - 1, 0), len(self.edges) - 2)
-
-    def _number(self, answer: Any) -> int | float:
-        form, kind = (DECIMAL, Real) if self.decimals else (WHOLE, Integral)
-        answer = answer.strip() if isinstance(answer, str) else answer
-        stated = form.fullmatch(answer) if isinstance(answer, str) else isinstance(answer, kind)
-        number = None
-        if stated and not isinstance(answer, bool):
-            with suppress(ValueError, OverflowError):  # their messages quote the answer
-                number = float(answer) if self.decimals else int(answer)
-        if number is None or (self.decimals and not isfinite(number)):
-            raise RecordError(f"{self.where} has an answer that is not a {'' if self.decimals else 'whole '}number")
-        return number
-
-
 def declared_labels(frame: Any, categories: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     """The labels of every column, by its type or by the dtype in `categories`, which has `.categories`."""
     import narwhals as nw
@@ -231,6 +134,8 @@ SEPARATOR = " | "
 MOST_SHOWN = 20
 """So many questions, or answers to one, are shown where a schema prints itself."""
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
+_SCALE = re.compile("0|-?[1-9][0-9]{0,14}")
+"""Labels that have a mean if they are in order."""
 _SPELLED = {word: (word, word.title(), word.upper()) for word in ("true", "false")}
 """How truth values are spelled by one program and another."""
 
@@ -253,7 +158,7 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """One question and the answers it allows, in the order that gives them their codes 0, 1, 2 …
 
     Name and labels are kept in Unicode's form NFC, so that the same text is the same label however it was typed. Labels
-    of a numeric attribute follow from its bins; an optional attribute has "no answer" as its last label.
+    of a numeric attribute follow from its bins or grid; an optional attribute has "no answer" as its last label.
     """
 
     name: str
@@ -261,10 +166,12 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     optional: bool = False
     ordered: bool = False
     bins: Declared | None = None
+    grid: DeclaredGrid | None = None
+    """Points to which a number is rounded at random before the point is changed at random as any label is."""
     decimals: bool = False
-    """Whether numbers may have decimals; of use with bins only, and so is `clamp`."""
+    """Whether numbers may have decimals; of use with bins or a grid only, and so is `clamp`."""
     clamp: bool = False
-    """Whether a number out of range belongs to the first or last bin, instead of being refused."""
+    """Whether a number out of range counts as the end of the range, instead of being refused."""
     merged: tuple[tuple[str, ...], ...] = ()
     """The answers that each label stands for, where labels are classes of answers."""
 
@@ -279,14 +186,16 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         if derived:
             if labels not in ((), derived, (*derived, NO_ANSWER) if self.optional else derived):
                 raise SchemaError(
-                    f"the answers to {where} do not follow from its bins or classes; declare one of these"
+                    f"the answers to {where} do not follow from its bins, grid or classes; declare one of these"
                 )
             labels = derived
         if self.numbers is not None:
-            force_setattr(self, "bins", self.numbers.edges)
-            force_setattr(self, "ordered", self.bins is not None)
+            force_setattr(self, "bins" if self.grid is None else "grid", self.numbers.edges)
+            force_setattr(self, "ordered", bool(derived))
         elif self.decimals or self.clamp:
-            raise SchemaError(f"{where} has 'decimals' or 'clamp', which need bins; declare bins, or leave them out")
+            raise SchemaError(
+                f"{where} has 'decimals' or 'clamp', which need bins or a grid; declare one, or leave them out"
+            )
         if self.optional and labels[-1:] != (NO_ANSWER,):
             labels = (*labels, NO_ANSWER)
         force_setattr(self, "labels", labels)
@@ -301,8 +210,10 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         answers = [label for own in merged for label in own]
         if not all(merged) or len(set(answers)) < len(answers):
             raise SchemaError(f"{where} must have answers in each class of 'merged', every answer in one class")
-        if merged and self.bins is not None:
-            raise SchemaError(f"{where} has bins and 'merged'; declare wider bins instead")
+        if self.bins is not None and self.grid is not None:
+            raise SchemaError(f"{where} has bins and a grid; declare one of them")
+        if merged and self.numbers is not None:
+            raise SchemaError(f"{where} has bins or a grid, and 'merged'; declare wider bins or fewer points instead")
         force_setattr(self, "merged", merged)
 
     @property
@@ -320,20 +231,33 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         return tuple(chain(*self.merged)) or self.labels[: self.answers]
 
     @cached_property
-    def numbers(self) -> Bins | None:
-        """The bins of a numeric attribute."""
-        if self.bins is None:
-            return None
+    def numbers(self) -> Bins | Grid | None:
+        """The bins or the grid of a numeric attribute."""
         where, most = f"question '{self.name}'", MAX_LABELS - self.optional
-        return Bins.of(where, self.bins, most, decimals=self.decimals, clamp=self.clamp)
+        if self.grid is not None:
+            return Grid.of(where, self.grid, most, decimals=self.decimals, clamp=self.clamp)
+        if self.bins is not None:
+            return Bins.of(where, self.bins, most, decimals=self.decimals, clamp=self.clamp)
+        return None
 
     @cached_property
-    def code_of(self) -> Mapping[Any, int]:
-        """The code of an answer, or of a number where there are bins; blank and None too if it is optional."""
-        return _CodeOf(self)
+    def ranges(self) -> Ranges | None:
+        """The numbers that labels stand for: of bins, of a grid, or whole numbers that are declared in order."""
+        if self.numbers is not None:
+            return self.numbers.ranges
+        labels = self.labels[: self.answers]
+        if not self.ordered or not all(map(_SCALE.fullmatch, labels)):
+            return None
+        scale = tuple(map(int, labels))
+        return Ranges(scale, scale, scale, scale) if scale == tuple(sorted(scale)) else None
+
+    @cached_property
+    def place_of(self) -> Mapping[Any, Place]:
+        """The code of an answer, or its place among those of a grid; blank and None have one too if it is optional."""
+        return _PlaceOf(self)
 
 
-class _CodeOf(dict[Any, int]):
+class _PlaceOf(dict[Any, Place]):
     """The codes of an attribute's answers as they are usually typed; others are looked into when they are met."""
 
     def __init__(self, attribute: Attribute) -> None:
@@ -346,7 +270,7 @@ class _CodeOf(dict[Any, int]):
             self.update(dict.fromkeys((NO_ANSWER, "", None), attribute.size - 1))
         self.attribute = attribute
 
-    def __missing__(self, answer: Any) -> int:
+    def __missing__(self, answer: Any) -> Place:
         name, blank = self.attribute.name, answer is None or (isinstance(answer, str) and not answer.strip())
         if blank and self.attribute.optional:
             return self.attribute.size - 1
@@ -355,7 +279,7 @@ class _CodeOf(dict[Any, int]):
                 f"question '{name}' is blank, and may not be skipped unless the schema says optional = true"
             )
         if self.attribute.numbers is not None:
-            return self.attribute.numbers.code(answer)
+            return self.attribute.numbers.place(answer)
         text = label_text(answer)
         code = self.get(canonical.normal(text)) if isinstance(text, str) else None
         if code is None:
@@ -422,7 +346,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     @classmethod
     def from_toml(cls, text: str | bytes) -> "Schema":
-        """A schema from TOML: an `[[attributes]]` table with `name` and `labels`, or `bins`, for each attribute."""
+        """A schema from TOML: an `[[attributes]]` table for each, with `name` and `labels`, `bins` or `grid`."""
         return cls._from(
             canonical.refusing(lambda: tomllib.loads(canonical.as_text(text)), dict, SchemaError, "the schema")
         )
@@ -439,12 +363,15 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             value = {**value, "attributes": [_with_texts(own) for own in stated]}
         return canonical.refusing(lambda: msgspec.convert(value, cls, strict=True), cls, SchemaError, "the schema")
 
-    def codes_of(self, answers: Sequence[Any]) -> list[int]:
-        """The raw codes of answers in the attributes' order; what does not fit is named and never quoted."""
+    def codes_of(self, answers: Sequence[Any], source: Source) -> list[int]:
+        """The raw codes of answers in the attributes' order, numbers of a grid rounded at random; what does not fit is
+        named and never quoted.
+        """
         try:
-            return [attribute.code_of[answer] for attribute, answer in zip(self.attributes, answers, strict=True)]
+            places = [attribute.place_of[answer] for attribute, answer in zip(self.attributes, answers, strict=True)]
         except TypeError:
             raise RecordError("an answer is neither a text nor a number; give it as one of these") from None
+        return [place if isinstance(place, int) else rounded([place], source)[0] for place in places]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -56,6 +56,40 @@ def test_numbers_become_bins(program: Program, text: str, bins: tuple[float, ...
     assert (height.bins, height.decimals, height.optional) == (bins, decimals, True)
 
 
+@pytest.mark.parametrize(
+    ("text", "grid", "decimals"),
+    [
+        ("0..18..120", (0, 18, 120), False),
+        ("-1.5 .. 1.5 in 2 steps", (-1.5, 0, 1.5), True),
+        ("0..1 in 1 step", (0, 1), False),
+    ],
+)
+def test_numbers_become_a_grid(program: Program, text: str, grid: tuple[float, ...], decimals: bool) -> None:
+    said = program("init", "--question", f"height: {text}", "--optional", "height").out
+    assert "height: rounded at random to " in said
+    assert "(may be skipped)" in said
+    (height,) = read_schema(Path("schema.toml")).attributes
+    assert (height.grid, height.decimals, height.optional) == (grid, decimals, True)
+    program("design", "schema.toml", "--epsilon", 1, "--mechanism", "smp", "-o", "plan.json")
+    assert "rounded at random" in " ".join(program("show", "plan.json").out.split())
+
+
+def test_a_table_of_numbers_on_a_grid_has_a_mean(program: Program) -> None:
+    program("init", "--question", "age: 0..40..80..120")
+    Path("data.csv").write_text("age\n" + "50\n" * 3_000)
+    said = program("run", "data.csv", "--schema", "schema.toml", "--epsilon", 6, "-o", "job").out
+    assert "rounding to a grid" in said
+    mean = next(line for line in said.splitlines() if " mean " in line)
+    low, high = (float(number) for number in mean.split("│")[-2].split(" to "))
+    assert 45 < low < 50.5 < high + 1 < 56  # 50, but for a chance below 1e-6
+
+
+def test_grids_that_do_not_increase_are_refused(program: Program) -> None:
+    assert "must increase" in refused(program, "init", "--question", "age: 0..40..20")
+    assert "0..120 in 5 steps" in refused(program, "init", "--question", "age: 0..120")
+    assert "integers" in refused(program, "init", "--question", "age: 0..10 in 3 steps")
+
+
 def test_names_come_from_a_header_and_labels_do_not(program: Program, data: Path) -> None:
     words = [word for name in ("drinks", "sleeps badly", "smokes") for word in ("--question", f"{name}: no, {name}!")]
     program("init", "--from-csv", data, "--drop", "person", *words)

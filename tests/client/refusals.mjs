@@ -76,12 +76,13 @@ test("a plan of another campaign than the pinned one is refused", async () => {
 
 test("answers that do not fit are refused and never quoted", async () => {
 	const { schema } = await loadPlan(documents.survey);
-	const right = { age: 40, height: "1.7", smokes: "no" };
-	assert.deepEqual(encode(schema, right), [2, 1, 0]);
-	assert.deepEqual(encode(schema, { ...right, height: undefined, unknown: SECRET }), [2, 3, 0]);
+	const right = { age: 40, height: "1.7", smokes: "no", rooms: 3 };
+	assert.deepEqual(encode(schema, right), [2, 1, 0, 1]);
+	assert.deepEqual(encode(schema, { ...right, height: undefined, unknown: SECRET }), [2, 3, 0, 1]);
 	const wrong = {
 		age: [null, undefined, "", SECRET, "40.0", "4e1", 40.5, -1, 121, "121", "９", NaN, Infinity, true, [40], 40n],
 		height: [{ valueOf: () => 1.7 }, SECRET, "1,7", "0x1", 3, "1e999", NaN, -Infinity, false, ["1.7"], new Date(0)],
+		rooms: [null, "", SECRET, "0", 9, "2.5", 2.5, NaN, Infinity, true, [3], "8.0", "-1e9"],
 		smokes: [null, " ", SECRET, "No", " no", 0, true, ["no"], { toString: () => "no" }, "toString"],
 	};
 	for (const [name, values] of Object.entries(wrong))
@@ -95,11 +96,11 @@ test("answers that do not fit are refused and never quoted", async () => {
 
 test("the browser's randomness is used unless another is given, and must be as long as asked for", async () => {
 	const plan = await loadPlan(documents.survey);
-	const answers = { age: 40, smokes: "no" };
+	const answers = { age: 40, smokes: "no", rooms: 4 };
 	const reports = Array.from({ length: 20 }, () => JSON.parse(privatise(plan, answers)));
 	assert.equal(new Set(reports.map((report) => report.id)).size, 20);
 	for (const { format, plan: answered, id, codes } of reports) {
-		assert.deepEqual([format, answered, codes.length], ["privtally.report/1", plan.digest, 3]);
+		assert.deepEqual([format, answered, codes.length], ["privtally.report/1", plan.digest, 4]);
 		assert.match(id, /^[0-9a-f]{32}$/);
 	}
 	for (const length of [0, 7, 9])

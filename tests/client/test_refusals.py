@@ -16,7 +16,7 @@ from privtally.errors import CampaignError, PlanError
 from privtally.exact import canonical
 from privtally.schema import Attribute, Schema
 from tests.client.node import run, run_json
-from tests.client.vectors import SURVEY
+from tests.client.vectors import GRIDS, SURVEY
 from tests.participant.malicious import MALICE
 from tests.support import EXTENDED_PLANS, Scripted, fill_of, first_plan, later_plan, plan_of, plan_with
 
@@ -30,6 +30,7 @@ BASES: tuple[Plan, ...] = (
     design(Schema(SURVEY.attributes[1:4]), 1.0, "rs-fd", source=Scripted([7, 7])),
     first_plan((2, 3, 2), 1.0, "pairs", single=0.5, pairs_of=(("q0", "q1"), ("q1", "q2"))),
     first_plan((2, 2, 3), 1.0, "pairs", together=3),
+    design(Schema(GRIDS.attributes[:2]), 1.0, "smp", source=Scripted([7, 7])),
 )
 Place = tuple[str | int, ...]
 
@@ -53,6 +54,7 @@ def test_edits_foreign_campaigns_and_wrong_answers_are_refused(tmp_path: Path) -
         Attribute("age", bins=(0, 18, 30, 45, 65, 120)),
         Attribute("height", bins=(0.5, 1.5, 1.75, 2.5), decimals=True, optional=True),
         Attribute("smokes", ("no", "yes")),
+        Attribute("rooms", grid=(1, 3, 8)),
     )
     plans = {
         "first": first,

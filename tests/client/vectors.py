@@ -22,7 +22,7 @@ from privtally.mechanisms.channels import Asked
 from privtally.mechanisms.named import asking
 from privtally.mechanisms.together import Together
 from privtally.names import MechanismName
-from privtally.participant.respond import encode, respond
+from privtally.participant.respond import respond
 from privtally.schema import Attribute, Schema
 from tests.support import EXTENDED_PLANS, MECHANISMS, Scripted, cases, plan_of, plan_with
 
@@ -43,6 +43,20 @@ SURVEY = Schema(
         Attribute("merged", merged=(("a", "b"), ("c",)), optional=True),
         Attribute("tiny", bins=(-1e-7, 0.0, 1e-7, 123456789012345.6), decimals=True, clamp=True, optional=True),
     )
+)
+GRIDS = Schema(
+    (
+        Attribute("years", grid=(0, 18, 30, 45, 65, 120)),
+        Attribute("ºC", grid=(-0.3, 0.1, 7.25), decimals=True, clamp=True, optional=True),
+        Attribute("tiny", grid=(-1e-7, 0.0, 1e-7, 123456789012345.6), decimals=True),
+        Attribute("two", grid=(-3, 4), clamp=True, optional=True),
+    )
+)
+ON_GRIDS: tuple[tuple[Any, ...], ...] = (
+    (0, "17", " +29 ", 120, "000119", 64, 65, "-0", 1, 31),
+    (None, " ", 0, 0.1, "0.1", -0.30000000000000004, 1e300, "-1e300", ".2e1", "7.25", "+.5", "1.", "1e-300", 7.2499999),
+    (0, -0.0, 1e-7, "1e-7", 5e-324, "-5e-8", "0." + "0" * 299 + "1", "1e-307", 1e14, 0.3, "123456789012345.6"),
+    (-3, 4, "0", 1, "-1", None, "9" * 300, -(10**20), "no answer"),
 )
 ANSWERS: tuple[tuple[Any, ...], ...] = (
     (0, 18, "17", " +29 ", 120, "000120", 64, 65),
@@ -73,7 +87,7 @@ def vectors() -> list[dict[str, Any]]:
     made_up = np.random.default_rng(17)
     return [
         _vector(plan, made_up)
-        for plan in chain(_named(), _extended(), _designed(), _together(), _surveys(), _budgets())
+        for plan in chain(_named(), _extended(), _designed(), _together(), _surveys(), _budgets(), _grids())
     ]
 
 
@@ -132,6 +146,13 @@ def _budgets() -> Iterator[Plan]:
         yield plan_with((asking((0,), (size,), Fraction(epsilon)),), (size,), epsilon)
 
 
+def _grids() -> Iterator[Plan]:
+    """Numbers that are rounded at random."""
+    mechanisms: tuple[MechanismName, ...] = ("spl", "smp", "rs-fd", "pairs")
+    for mechanism, epsilon in product(mechanisms, (0.5, 1.0, 2.0, 4.5, 8.0, 12.25)):
+        yield _first(GRIDS, epsilon, mechanism)
+
+
 def _first(schema: Schema, epsilon: float, mechanism: MechanismName, **fields: Any) -> Plan:
     return design(schema, epsilon, mechanism, source=Scripted([7, 7]), **fields)
 
@@ -154,15 +175,30 @@ def _asked(plan: Plan) -> list[Sequence[Asked]]:
 
 def _case(plan: Plan, made_up: np.random.Generator) -> dict[str, Any]:
     answers = {own.name: _answer(own, made_up) for own in plan.schema.attributes}
-    script = Script(b"".join(word.to_bytes(8, "little") for word in _words(plan, made_up)))
-    report = respond(plan, encode(plan.schema, answers), script, most_epsilon=inf)
+    words = [*_rounding(plan, answers, made_up), *_words(plan, made_up)]
+    script = Script(b"".join(word.to_bytes(8, "little") for word in words))
+    report = respond(plan, answers, script, most_epsilon=inf)
     return {"answers": answers, "bytes": script.data[: script.used].hex(), "report": report.dump().decode()}
 
 
 def _answer(attribute: Attribute, made_up: np.random.Generator) -> Any:
-    names = SURVEY.names
-    choices = ANSWERS[names.index(attribute.name)] if attribute.name in names else attribute.labels
+    known = {**dict(zip(SURVEY.names, ANSWERS, strict=True)), **dict(zip(GRIDS.names, ON_GRIDS, strict=True))}
+    choices = known.get(attribute.name, attribute.labels)
     return choices[made_up.integers(len(choices))]
+
+
+def _rounding(plan: Plan, answers: dict[str, Any], made_up: np.random.Generator) -> Iterator[int]:
+    """For each number of a grid a word at the chance of the upper point or just below it, and where the word's digits
+    are those of the chance a second one near the digits that follow.
+    """
+    for attribute in plan.schema.attributes:
+        place = attribute.place_of[answers[attribute.name]]
+        if isinstance(place, Fraction):
+            digits, rest = divmod(place % 1 * WORD, 1)
+            word = max(int(digits) - int(made_up.integers(2)), 0)
+            yield word
+            if rest and word == digits:
+                yield min(int(rest * WORD) + int(made_up.integers(2)), WORD - 1)
 
 
 def _words(plan: Plan, made_up: np.random.Generator) -> list[int]:

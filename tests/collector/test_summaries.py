@@ -103,7 +103,7 @@ def test_among_those_who_answered_it_is_a_sample_of_their_number() -> None:
 
 
 def test_a_mean_without_noise_is_that_of_a_sample() -> None:
-    bins = Attribute("q", bins=(0, 1, 2, 3)).numbers
+    bins = Attribute("q", bins=(0, 1, 2, 3)).ranges
     assert bins is not None
     law = np.array([0.3, 0.3, 0.4])  # of 0, of 1, of 2 or 3
     found = mean(bins, law, Exact(covariance_of(law, PEOPLE)))
@@ -117,14 +117,14 @@ def test_a_mean_without_noise_is_that_of_a_sample() -> None:
 
 
 def test_quantiles_are_where_the_cumulative_frequencies_say() -> None:
-    assert WIDE.numbers is not None
-    lower, middle, upper = quantiles(WIDE.numbers, WIDE_LAW, Exact(covariance_of(WIDE_LAW, 10**8)))
+    assert WIDE.ranges is not None
+    lower, middle, upper = quantiles(WIDE.ranges, WIDE_LAW, Exact(covariance_of(WIDE_LAW, 10**8)))
     assert (lower.share, middle.share, upper.share) == (0.25, 0.5, 0.75)
     assert (lower.low, lower.high) == (18, 29)
     assert (middle.low, middle.high) == (30, 44)
     assert (upper.low, upper.high) == (45, 64)
     assert lower.value == pytest.approx(18 + 11 / 2)
-    few = quantiles(WIDE.numbers, WIDE_LAW, Exact(covariance_of(WIDE_LAW, 20)))
+    few = quantiles(WIDE.ranges, WIDE_LAW, Exact(covariance_of(WIDE_LAW, 20)))
     assert few[1].low < middle.low
     assert few[1].high > middle.high
 
@@ -134,8 +134,8 @@ def test_standard_errors_alone_give_wider_intervals() -> None:
     exact = Exact(covariance[:-1, :-1])
     errors = np.sqrt(covariance.diagonal())
     bounded = Bounded(errors[:-1], float(errors[-1]))
-    assert AGE.numbers is not None
-    numbers, law = AGE.numbers, AGE_LAW[:-1]
+    assert AGE.ranges is not None
+    numbers, law = AGE.ranges, AGE_LAW[:-1]
     means = [mean(numbers, law, spread) for spread in (exact, bounded)]
     medians = [quantiles(numbers, law, spread)[1] for spread in (exact, bounded)]
     for one, two in (means, medians):
@@ -173,7 +173,7 @@ MECHANISMS: list[tuple[MechanismName, Method]] = scaled(
 
 @pytest.mark.parametrize(("mechanism", "method"), MECHANISMS)
 def test_intervals_cover(mechanism: MechanismName, method: Method) -> None:
-    assert WIDE.numbers is not None
+    assert WIDE.ranges is not None
     times = dict.fromkeys(("share", "narrow share", "mean", "mean of the largest", "median of the least"), 0)
     for phase, age_law, wide_law in campaigns(mechanism):
         found = estimate([phase], method).attributes
@@ -185,9 +185,9 @@ def test_intervals_cover(mechanism: MechanismName, method: Method) -> None:
         times["share"] += answered.low[1] <= share <= answered.high[1]
         times["narrow share"] += abs(answered.frequencies[1] - share) < 0.75 * 1.96 * answered.standard_errors[1]
         times["mean"] += covers(found["age"].mean, age_law[:-1] @ [0, 1, 2, 3.5] / age_law[:-1].sum())
-        times["mean of the largest"] += covers(wide.mean, float(wide_law @ WIDE.numbers.highest))
+        times["mean of the largest"] += covers(wide.mean, float(wide_law @ WIDE.ranges.highest))
         assert isinstance(wide.quantiles, tuple)
-        median = WIDE.numbers.lowest[int(np.searchsorted(wide_law.cumsum(), 0.5))]
+        median = WIDE.ranges.lowest[int(np.searchsorted(wide_law.cumsum(), 0.5))]
         times["median of the least"] += covers(wide.quantiles[1], median)
     assert times.pop("narrow share") < LEAST
     assert min(times.values()) >= LEAST, times

@@ -94,12 +94,18 @@ def test_classes_that_are_none_are_refused(fields: dict[str, object]) -> None:
         Attribute("q", **fields)  # type: ignore[arg-type]
 
 
+def test_points_of_a_grid_are_not_merged() -> None:
+    grid, three = Attribute("age", grid=(0, 18, 30, 120)), Attribute("three", ("x", "y", "z"), ordered=True)
+    with pytest.raises(PlanError, match="'age' has a grid"):
+        coarsened(Schema((grid, three)))
+
+
 def test_merging_twice_still_takes_the_first_answers() -> None:
     four = Attribute("four", ("a", "b", "c", "d"), ordered=True)
     schema = coarsened(Schema((four, Attribute("three", ("x", "y", "z"), ordered=True))))
     again = coarsened(Schema((schema.attributes[0], Attribute("two", ("no", "yes"))), _pairing(schema.attributes[0])))
-    assert sorted(set(again.attributes[0].code_of.values())) == [0, 1]
-    assert set(again.attributes[0].code_of) == {"a", "b", "c", "d"}
+    assert sorted(set(again.attributes[0].place_of.values())) == [0, 1]
+    assert set(again.attributes[0].place_of) == {"a", "b", "c", "d"}
 
 
 def _pairing(own: Attribute) -> tuple[Alignment, ...]:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privtally.errors import DocumentError, PrivtallyError, RecordError
+from privtally.exact.randomness import SystemSource
 from privtally.schema import Attribute, Schema
 from privtally.tables import answers as answer_files
 from privtally.tables.answers import joined, open_answers, open_table
@@ -292,7 +293,7 @@ def test_every_bad_row_is_reported_at_once(tmp_path: Path) -> None:
 def test_nothing_comes_after_a_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_files, "BATCH", 2)
     path, given = csv(tmp_path, "smokes\nyes\nyes\nbad\nyes\nyes\nyes\n"), list[int]()
-    with open_table(path, ONE) as table, pytest.raises(RecordError, match="line 4"):
+    with open_table(path, ONE, SystemSource()) as table, pytest.raises(RecordError, match="line 4"):
         given.extend(len(records) for records in table.batches())
     assert given == [2]
 
@@ -334,7 +335,7 @@ def test_the_engine_and_the_careful_reader_agree(
     path.write_text(header + end + "".join(",".join(cells) + stop for cells, stop in lines), newline="")
 
     def carefully() -> list[list[int]]:
-        with open_table(path, optional) as table:
+        with open_table(path, optional, SystemSource()) as table:
             return joined(table.batches()).codes.tolist()  # type: ignore[no-any-return]  # lists of integers
 
     assert outcome(lambda: read(path, optional)) == outcome(carefully)

@@ -23,7 +23,9 @@ _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+by\s+({_NUMBER})")
 _NO_WIDTH = re.compile(rf"{_NUMBER}\s*\.\.\s*{_NUMBER}")
 MOST_SHOWN = 12
-HOW = "write it as 'sleeps badly: never, rarely, weekly, daily' or 'age: 0..120 by 10'"
+_POINTS = re.compile(rf"{_NUMBER}(?:\s*\.\.\s*{_NUMBER}){{2,}}")
+_STEPS = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+in\s+([0-9]{{1,6}})\s+steps?")
+HOW = "write it as 'sleeps badly: never, rarely, weekly, daily', 'age: 0..120 by 10' or 'age: 0..18..45..120'"
 
 
 def read_question(text: str, known: Sequence[str] | None = None) -> tuple[str, str]:
@@ -48,17 +50,32 @@ def _colon(text: str) -> str:
 
 
 def attribute(name: str, answers: str, *, optional: bool = False) -> "Attribute":
-    """A question with the answers that were typed: between commas, or numbers as `0..120 by 10`."""
-    from privtally.schema import Attribute, BinRange
+    """A question with the answers that were typed: between commas, numbers in bins as `0..120 by 10`, or numbers on a
+    grid as `0..18..45..120` or `0..120 in 5 steps`.
+    """
+    from privtally.scales import BinRange, GridRange
+    from privtally.schema import Attribute
 
-    numbers = _RANGE.fullmatch(answers.strip())
-    if numbers:
-        decimals = any("." in number for number in numbers.groups())
-        start, to, width = ((float if decimals else int)(number) for number in numbers.groups())
-        return Attribute(name, bins=BinRange(start, to, width), decimals=decimals, optional=optional)
-    if _NO_WIDTH.fullmatch(answers.strip()):
-        raise SchemaError(f"the numbers of '{name}' have no width; write them as 0..120 by 10")
+    answers = answers.strip()
+    if numbers := _RANGE.fullmatch(answers):
+        start, to, width = _numbers(numbers.groups())
+        return Attribute(name, bins=BinRange(start, to, width), decimals=type(width) is float, optional=optional)
+    if numbers := _STEPS.fullmatch(answers):
+        start, to = _numbers(numbers.groups()[:2])
+        grid = GridRange(start, to, int(numbers[3]))
+        return Attribute(name, grid=grid, decimals=type(to) is float, optional=optional)
+    if _POINTS.fullmatch(answers):
+        points = _numbers(re.findall(_NUMBER, answers))
+        return Attribute(name, grid=tuple(points), decimals=type(points[0]) is float, optional=optional)
+    if _NO_WIDTH.fullmatch(answers):
+        raise SchemaError(f"the numbers of '{name}' have no width; write them as 0..120 by 10, or 0..120 in 5 steps")
     return Attribute(name, tuple(_between_commas(name, answers)), optional=optional)
+
+
+def _numbers(texts: Sequence[str]) -> list[int | float]:
+    """Whole numbers, or all of them with decimals if one has any."""
+    kind = float if any("." in text for text in texts) else int
+    return [kind(text) for text in texts]
 
 
 def _between_commas(name: str, answers: str) -> Iterator[str]:
@@ -77,7 +94,8 @@ def as_toml(schema: "Schema") -> str:
 
 
 def _lines(attribute: "Attribute") -> str:
-    choices = f"bins = {_toml(attribute.bins)}" if attribute.bins else f"labels = {_toml(attribute.choices)}"
+    key = "bins" if attribute.bins else "grid" if attribute.grid else "labels"
+    choices = f"{key} = {_toml(getattr(attribute, key) if attribute.numbers else attribute.choices)}"
     flags = [f"{key} = true" for key in ("decimals", "optional") if getattr(attribute, key)]
     return "".join(f"{line}\n" for line in (f"name = {_toml(attribute.name)}", choices, *flags))
 
@@ -92,7 +110,9 @@ def in_words(attributes: Iterable["Attribute"]) -> Iterator[str]:
     for attribute in attributes:
         answers = [f'"{label}"' if "," in label else label for label in attribute.choices[:MOST_SHOWN]]
         more = f" … ({len(attribute.choices):,} in all)" if len(attribute.choices) > MOST_SHOWN else ""
-        yield f"  {attribute.name}: {', '.join(answers)}{more}{' (may be skipped)' if attribute.optional else ''}"
+        how = "rounded at random to " if attribute.grid else ""
+        skip = " (may be skipped)" if attribute.optional else ""
+        yield f"  {attribute.name}: {how}{', '.join(answers)}{more}{skip}"
 
 
 USUAL_SCHEMA = Path("schema.toml")
@@ -101,7 +121,8 @@ WHY_DECLARED = (
     "would say that somebody gave it."
 )
 HOW_TO_ANSWER = (
-    "Type answers with commas between them, numbers as 0..120 by 10, or = for the answers before. "
+    "Type answers with commas between them, numbers as 0..120 by 10, numbers of which you want the mean as "
+    "0..120 in 5 steps, or = for the answers before. "
     'An answer that has a comma in it stands in quotation marks: "a, b", c.'
 )
 
@@ -118,7 +139,9 @@ def init(
     question: Annotated[
         list[str] | None,
         Option(
-            metavar="TEXT", help="A question with its answers, as 'smokes: no, yes' or 'age: 0..120 by 10'; repeatable."
+            metavar="TEXT",
+            help="A question with its answers, as 'smokes: no, yes', 'age: 0..120 by 10' for ranges or "
+            "'age: 0..120 in 5 steps' for a mean; repeatable.",
         ),
     ] = None,
     optional: Annotated[

@@ -117,7 +117,7 @@ def print_numbers(estimate: Estimate, console: Console) -> None:
         table.add_section()
     if table.row_count:
         console.print(table)
-        console.print("These intervals include what the bins leave open: where in its bin a number lies.")
+        console.print("These intervals include what bins leave open, and for quantiles what rounding to a grid does.")
 
 
 def _cells(located: Located) -> tuple[str, str]:
@@ -320,7 +320,8 @@ def _describe_plan(plan: Plan, console: Console) -> None:
         if channel.inside > 1:
             kept += f" as one of {channel.inside:,} of {channel.outputs:,} codes"
         when = "" if len(part.branches) == 1 else " if chosen"
-        table.add_row(Text(attribute.name), Text(_list(attribute.labels)), kept + when)
+        answers = "rounded at random to " * (attribute.grid is not None) + _list(attribute.labels)
+        table.add_row(Text(attribute.name), Text(answers), kept + when)
     console.print(table)
     for part in mechanism.parts:
         if len(part.branches) > 1:

@@ -81,14 +81,17 @@ const tagged = kinds => (value, where) => {
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u;
 const WHOLE = /^[+-]?\d{1,300}$/;
 const DECIMAL = /^[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?$/;
+const DIGITS = /^([+-]?\d*)\.?(\d*)(?:[eE](.*))?$/;
 
 const visible = value => text(/\S/)(value) && !INVISIBLE.test(value) && value === value.normalize("NFC");
 const yes = oneOf(true); // a flag that is not set is absent
+const edges = [number(-MAX_INTEGER, MAX_INTEGER)];
 const ATTRIBUTE = {
 	name: visible,
 	labels: [visible],
 	"merged?": [[visible]],
-	"bins?": [number(-MAX_INTEGER, MAX_INTEGER)],
+	"bins?": edges,
+	"grid?": edges,
 	"optional?": yes,
 	"ordered?": yes,
 	"decimals?": yes,
@@ -97,41 +100,83 @@ const ATTRIBUTE = {
 
 function attribute(value, where) {
 	check(ATTRIBUTE, value, where);
-	const { labels, optional, ordered, bins, decimals, clamp } = value;
+	const { labels, merged, optional, ordered, bins, grid, decimals, clamp } = value;
 	const answers = labels.length - (optional ? 1 : 0);
-	const rising = bins?.every((edge, place) => (decimals || Number.isInteger(edge)) && !(bins[place - 1] >= edge));
-	const fit = bins ? ordered && rising && bins.length === answers + 1 : !decimals && !clamp;
+	const numbers = bins ?? grid;
+	const rising = numbers?.every((edge, place) => (decimals || Number.isInteger(edge)) && !(numbers[place - 1] >= edge));
+	const points = grid && !merged && canonical(grid.map(String)) === canonical(labels.slice(0, answers));
+	const many = bins ? !grid && bins.length === answers + 1 : points;
+	const fit = numbers ? ordered && rising && many : !decimals && !clamp;
 	const different = answers >= 2 && labels.length <= MAX_LABELS && new Set(labels).size === labels.length;
 	return fit && different && (!optional || labels[answers] === NO_ANSWER);
 }
 
 /**
- * Answers as codes: labels, or numbers for bins; missing, blank or null skips an optional attribute.
+ * Answers as codes: labels, or numbers for bins or a grid, which rounds at random; missing, blank or null skips an
+ * optional attribute.
  * @param {object} schema of a plan
  * @param {Object<string, string | number | null>} answers by name
+ * @param {(count: number) => Uint8Array} [randomBytes]
  * @returns {number[]}
  */
-export function encode(schema, answers) {
+export function encode(schema, answers, randomBytes = systemBytes) {
 	const given = new Map(Object.entries(answers ?? {}));
+	const source = sourceOf(randomBytes);
 	return schema.attributes.map(own => {
-		const code = codeOf(own, given.get(own.name) ?? "");
+		const code = codeOf(own, given.get(own.name) ?? "", source);
 		if (code < 0) throw new RecordError(`the answer to '${own.name}' is missing or does not fit`);
 		return code;
 	});
 }
 
 /** The code of an answer, or -1. */
-function codeOf({ labels, merged, optional, bins, decimals, clamp }, answer) {
+function codeOf({ labels, merged, optional, bins, grid, decimals, clamp }, answer, source) {
 	const text = typeof answer === "string" ? answer.normalize("NFC") : null;
 	if (optional && (text === NO_ANSWER || text?.trim() === "")) return labels.length - 1;
 	if (merged) return merged.findIndex(own => own.includes(text));
-	if (!bins) return labels.indexOf(text);
+	if (!bins && !grid) return labels.indexOf(text);
 	const form = decimals ? DECIMAL : WHOLE;
 	const value = typeof answer === "number" || (text && form.test(text.trim())) ? Number(answer) : NaN;
-	const inside = clamp || (value >= bins[0] && value <= bins.at(-1));
-	if (!inside || !(decimals ? Number.isFinite(value) : Number.isInteger(value))) return -1;
+	if (!(decimals ? Number.isFinite(value) : Number.isInteger(value))) return -1;
+	if (grid) return onGrid(grid, text?.trim() ?? `${answer}`, clamp, source);
+	if (!clamp && (value < bins[0] || value > bins.at(-1))) return -1;
 	const reached = bins.filter(edge => edge <= value).length;
 	return Math.min(Math.max(reached - 1, 0), bins.length - 2);
+}
+
+/** The code of one of the two grid points around a number, drawn so that their mean is the number; -1 out of range. */
+function onGrid(points, text, clamp, source) {
+	const decimals = [text, ...points].map(own => {
+		const [, whole, part, power = 0] = DIGITS.exec(own);
+		return [BigInt(whole + part), power - part.length];
+	});
+	const unit = decimals.reduce((least, [, power]) => Math.min(least, power), 0);
+	const [stated, ...grid] = decimals.map(([digits, power]) => digits * 10n ** BigInt(power - unit));
+	const [low, high] = [grid[0], grid.at(-1)];
+	if (!clamp && (stated < low || stated > high)) return -1;
+	const value = stated < low ? low : stated > high ? high : stated;
+	const below = Math.max(grid.findIndex(point => point >= value) - 1, 0);
+	return below + happens(value - grid[below], grid[below + 1] - grid[below], source);
+}
+
+/** 1 with the exact chance top/bottom, else 0: words are binary digits of a uniform number, compared until they differ. */
+function happens(top, bottom, source) {
+	const [digits, rest] = [(top * WORD) / bottom, (top * WORD) % bottom];
+	const word = source();
+	return word === digits && rest ? happens(rest, bottom, source) : Number(word < digits);
+}
+
+// Random bytes
+
+const systemBytes = count => crypto.getRandomValues(new Uint8Array(count));
+
+/** A source of words of 64 bits, the lowest byte first. */
+const sourceOf = randomBytes => () => exactly(8, randomBytes).reduceRight((word, byte) => (word << 8n) | BigInt(byte), 0n);
+
+function exactly(count, randomBytes) {
+	const drawn = randomBytes(count);
+	if (drawn.length !== count) throw new PrivtallyError(`randomBytes must give ${count} bytes`);
+	return drawn;
 }
 
 // Integer weights from e to a rational power, [top, bottom]
@@ -490,15 +535,10 @@ export function checkCampaign(pinned, first, plan) {
  * @param {(count: number) => Uint8Array} [randomBytes]
  * @returns {string}
  */
-export function privatise(plan, answers, randomBytes = count => crypto.getRandomValues(new Uint8Array(count))) {
-	const bytes = count => {
-		const drawn = randomBytes(count);
-		if (drawn.length !== count) throw new PrivtallyError(`randomBytes must give ${count} bytes`);
-		return drawn;
-	};
-	const source = () => bytes(8).reduceRight((word, byte) => (word << 8n) | BigInt(byte), 0n);
-	const codes = encode(plan.schema, answers);
-	const id = hex(bytes(16));
+export function privatise(plan, answers, randomBytes = systemBytes) {
+	const source = sourceOf(randomBytes);
+	const codes = encode(plan.schema, answers, randomBytes);
+	const id = hex(exactly(16, randomBytes));
 	const report = plan.jointly ? [drawTogether(plan.jointly, codes, source)] : Array(codes.length).fill(null);
 	for (const part of plan.sampler) drawPart(part, codes, report, source);
 	return JSON.stringify({ format: "privtally.report/1", plan: plan.digest, id, codes: report });

@@ -30,7 +30,8 @@ from privtally.errors import EstimateError
 from privtally.exact.types import Floats, Integers
 from privtally.mechanisms.channels import Asked
 from privtally.names import Method
-from privtally.schema import Attribute, Bins
+from privtally.scales import Ranges
+from privtally.schema import Attribute
 
 SHARES = (0.25, 0.5, 0.75)
 
@@ -60,34 +61,43 @@ def among_answered(
     return Frequencies(*parts, tuple(low.tolist()), tuple(high.tolist()))
 
 
-def mean(bins: Bins, frequencies: Floats, spread: Spread) -> Located:
-    """The mean of the numbers; its value takes every number for the middle of its bin."""
+def mean(ranges: Ranges, frequencies: Floats, spread: Spread) -> Located:
+    """The mean of the numbers; its value takes every number for the middle of what its label counts as."""
     total = frequencies.sum()
     shares = frequencies / total
-    least, largest = (np.array(numbers, dtype=float) for numbers in (bins.lowest, bins.highest))
+    least, largest = (np.array(numbers, dtype=float) for numbers in (ranges.lowest, ranges.highest))
     below, above = float(shares @ least), float(shares @ largest)
     variance, beside = spread.weighted(least - below)
     down, _ = _reach(total, variance, beside, spread.total)
     variance, beside = spread.weighted(largest - above)
     _, up = _reach(total, variance, beside, spread.total)
-    return _located(bins, (below + above) / 2, below - float(down), above + float(up))
+    return _located(ranges, (below + above) / 2, below - float(down), above + float(up))
 
 
-def quantiles(bins: Bins, frequencies: Floats, spread: Spread) -> tuple[Quantile, ...]:
-    """The numbers below which a quarter, half and three quarters of the people lie."""
+def quantiles(ranges: Ranges, frequencies: Floats, spread: Spread) -> tuple[Quantile, ...]:
+    """The numbers below which a quarter, half and three quarters of the people lie.
+
+    The value spreads people evenly over a bin, and over the halves of the steps around a point of a grid. Rounding to
+    a grid moves an answer by less than a step: with D the cumulative frequency of the points and F that of the answers,
+    F(g_j) ≤ D(g_j) ≤ F(g_j+1), so that the quantile lies between the neighbours of the point that D reaches it at.
+    """
+    starts, ends = (
+        (np.array(near, dtype=float) + np.array(far)) / 2
+        for near, far in ((ranges.lowest, ranges.least), (ranges.highest, ranges.largest))
+    )
     total = frequencies.sum()
     likely = np.concatenate([[0.0], project_to_simplex(frequencies / total).cumsum()])
     found = []
     for share in SHARES:
         beyond = frequencies.cumsum() - share * total
         reach = NORMAL_95 * spread.cumulative(share)
-        # The bin of the quantile is the first whose cumulative frequency reaches the share.
+        # The label of the quantile is the first whose cumulative frequency reaches the share.
         first = int(np.argmax(np.append((beyond + reach)[:-1] >= 0, True)))
         last = int(np.flatnonzero(np.append(True, (beyond - reach)[:-1] <= 0))[-1])
         code = min(int(np.searchsorted(likely[1:], share)), len(frequencies) - 1)
         inside = (share - likely[code]) / max(likely[code + 1] - likely[code], 1e-300)
-        value = bins.lowest[code] + float(np.clip(inside, 0, 1)) * (bins.highest[code] - bins.lowest[code])
-        at = _located(bins, value, bins.lowest[first], bins.highest[max(first, last)])
+        value = float(starts[code] + np.clip(inside, 0, 1) * (ends[code] - starts[code]))
+        at = _located(ranges, value, ranges.least[first], ranges.largest[max(first, last)])
         found.append(Quantile(at.value, at.low, at.high, share))
     return tuple(found)
 
@@ -107,9 +117,9 @@ def _reach(total: float, variance: Floats, beside: Floats | None, total_variance
     return down, up
 
 
-def _located(bins: Bins, value: float, low: float, high: float) -> Located:
-    """A value and its interval, none of them outside the bins."""
-    start, end = bins.edges[0], bins.edges[-1]
+def _located(ranges: Ranges, value: float, low: float, high: float) -> Located:
+    """A value and its interval, none of them outside what was declared."""
+    start, end = ranges.lowest[0], ranges.highest[-1]
     low, high = (float(np.clip(bound, start, end)) for bound in (min(low, high), max(low, high)))
     return Located(float(np.clip(value, low, high)), low, high)
 
@@ -164,7 +174,7 @@ def attribute_estimate(
 ) -> AttributeEstimate:
     """One attribute of an estimate; mean and quantiles are there where it has intervals."""
     alone = frequencies_of(attribute, own, found, intervals=intervals)
-    if not attribute.optional and (attribute.numbers is None or not intervals):
+    if not attribute.optional and (attribute.ranges is None or not intervals):
         return alone
     chosen, spread = _chosen(attribute, own, found.alone or found, notes)
     if spread is None:
@@ -173,9 +183,9 @@ def attribute_estimate(
     if attribute.optional:
         said = found.frequencies[own][: attribute.answers]
         more["answered"] = among_answered(attribute.labels[:-1], said, chosen, spread, intervals=intervals)
-    if attribute.numbers is not None and intervals:
-        more["mean"] = mean(attribute.numbers, chosen, spread)
-        more["quantiles"] = quantiles(attribute.numbers, chosen, spread)
+    if attribute.ranges is not None and intervals:
+        more["mean"] = mean(attribute.ranges, chosen, spread)
+        more["quantiles"] = quantiles(attribute.ranges, chosen, spread)
     return structs.replace(alone, **more)
 
 

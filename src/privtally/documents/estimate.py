@@ -123,7 +123,7 @@ def _lines(found: Frequencies) -> Iterator[str]:
 
 
 class Located(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A number with its 95 % interval, in which what binning leaves open is included."""
+    """A number with its 95 % interval, in which what bins, or a grid for quantiles, leave open is included."""
 
     value: float
     low: float
@@ -141,7 +141,7 @@ class Quantile(Located, frozen=True, forbid_unknown_fields=True):
 
 
 class AttributeEstimate(Frequencies, frozen=True, forbid_unknown_fields=True):
-    """One attribute, and what follows from its frequencies where it may be skipped or has bins."""
+    """One attribute, and what follows from its frequencies where it may be skipped or is of numbers."""
 
     answered: Frequencies | msgspec.UnsetType = msgspec.UNSET
     """The frequencies among those who answered."""

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -72,3 +74,22 @@ def words_below(source: Source, bound: int, count: int) -> Words:
         words[rejected] = source.words(rejected.size)
         rejected = rejected[words[rejected] >= np.uint64(bound)]
     return words
+
+
+def rounded(numbers: Sequence[int | Fraction], source: Source) -> list[int]:
+    """Each number rounded at random to one of the two integers around it, so that its mean is the number exactly.
+
+    The chance of the upper one is a binary fraction, perhaps without an end; a word is 64 digits of a uniform one. It
+    is below or above unless all digits agree, and then the next word decides.
+    """
+    words = source.words(len(numbers)).tolist()
+    return [_rounded(number, word, source) for number, word in zip(numbers, words, strict=True)]
+
+
+def _rounded(number: int | Fraction, word: int, source: Source) -> int:
+    below, rest = divmod(number.numerator, number.denominator)
+    digits, rest = divmod(rest * WORD, number.denominator)
+    while word == digits and rest:
+        digits, rest = divmod(rest * WORD, number.denominator)
+        (word,) = source.words(1).tolist()
+    return below + (word < digits)

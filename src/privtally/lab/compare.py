@@ -340,7 +340,7 @@ def compare(
         raise CampaignError(f"compare needs a budget ε, and methods that are among {', '.join(ALL_METHODS)}")
     if type(runs) is not int or runs < 1:
         raise CampaignError(f"the number of runs must be a whole number from 1, got {runs}")
-    study = Study(records_of(data, the_schema, codes=codes)[0], phase1_share, runs, seed, people)
+    study = Study(records_of(data, the_schema, seeded(seed), codes=codes)[0], phase1_share, runs, seed, people)
     ways = _ways(study, mechanisms, budgets[0])
     chosen = [(way, budget) for budget in dict.fromkeys(budgets) for way in ways]
     scores = compare_studies([study], chosen, named, workers=workers, advance=silently)

@@ -256,6 +256,8 @@ def _merged(attribute: Attribute, classes: Sequence[list[int]]) -> Attribute:
         answers = attribute.merged or tuple((label,) for label in attribute.labels)
         labels = tuple(tuple(label for code in own for label in answers[code]) for own in classes)
         return Attribute(attribute.name, optional=attribute.optional, merged=labels)
+    if attribute.grid is not None:
+        raise PlanError(f"question '{attribute.name}' has a grid, whose points cannot be merged; declare fewer points")
     edges, in_order = attribute.numbers.edges, sorted(classes)
     if list(chain.from_iterable(in_order)) != list(range(attribute.answers)):
         raise PlanError(f"question '{attribute.name}' can only be merged into wider bins; align bins side by side")

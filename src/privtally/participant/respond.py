@@ -17,9 +17,10 @@ from privtally.participant.ledger import answer_once
 from privtally.schema import Record, Records, Schema, code_type
 
 
-def encode(schema: Schema, answers: Mapping[str, str | float | None]) -> Record:
-    """A participant's answers as a record: a label for each attribute, or a number where the schema has bins.
+def encode(schema: Schema, answers: Mapping[str, str | float | None], source: Source | None = None) -> Record:
+    """A participant's answers as a record: a label for each attribute, or a number where the schema has bins or a grid.
 
+    A number of a grid is rounded at random, by the operating system's randomness unless told otherwise.
     An optional attribute counts as skipped if its answer is blank or None, or missing where no answer has another name,
     which may be the same name misspelled.
     """
@@ -34,7 +35,7 @@ def encode(schema: Schema, answers: Mapping[str, str | float | None]) -> Record:
             f"no answer for {_quoted(attribute.name for attribute in missing)}, and answers to questions that the "
             "schema does not name; spell names as the schema does, or answer None to skip a question"
         )
-    return Record(tuple(schema.codes_of([answers.get(name) for name in schema.names])))
+    return Record(tuple(schema.codes_of([answers.get(name) for name in schema.names], source or SystemSource())))
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -64,12 +65,13 @@ def respond(
             f"{plan.epsilon:g}), you allow {most_epsilon:g}; answer only if you agree to the larger one"
         )
 
-    record = record if isinstance(record, Record) else encode(plan.schema, record)
+    source = source or SystemSource()
+    record = record if isinstance(record, Record) else encode(plan.schema, record, source)
 
     def make() -> Report:
         record.check(plan.schema)
         records = Records(plan.schema, np.array([record.codes], dtype=code_type(plan.schema.sizes)))
-        (report,) = respond_many(plan, records, source or SystemSource())
+        (report,) = respond_many(plan, records, source)
         return report
 
     if ledger is not None:

@@ -21,8 +21,10 @@ import numpy as np
 
 from privtally.errors import DocumentError, RecordError
 from privtally.exact.canonical import normal
+from privtally.exact.randomness import Source, Stream, rounded
 from privtally.exact.types import Codes
 from privtally.files import Advance, open_binary, refuse_spreadsheet, silently
+from privtally.scales import Place
 from privtally.schema import Attribute, Records, Schema, code_type
 from privtally.tables import database
 from privtally.tables.database import (
@@ -41,13 +43,13 @@ from privtally.tables.database import (
     unreadable_as,
 )
 
-Spelling = Mapping[Any, int]
-"""The code of a value; a value that is none of the answers is refused when it is met."""
+Spelling = Mapping[Any, Place]
+"""The code of a value, or its place in a grid; a value that is none of the answers is refused when it is met."""
 
 
 def spelling(attribute: Attribute, *, coded: bool = False) -> Spelling:
     """The codes of an attribute's answers; with `coded` they are spelled 0, 1, 2 … in the labels' order."""
-    return _Stated(attribute) if coded else attribute.code_of
+    return _Stated(attribute) if coded else attribute.place_of
 
 
 class _Stated(dict[Any, int]):
@@ -59,6 +61,11 @@ class _Stated(dict[Any, int]):
 
     def __missing__(self, value: Any) -> int:
         raise RecordError(f"question '{self.attribute.name}' needs a code from 0 to {self.attribute.size - 1}")
+
+
+def _codes_at(attribute: Attribute, places: Sequence[Place], source: Source) -> Sequence[Place]:
+    """The codes at places: where there is a grid, one of the two around each, at random."""
+    return places if attribute.grid is None else rounded(places, source)
 
 
 _MOST_REMEMBERED = 1 << 16
@@ -78,6 +85,8 @@ class Answers:
     table: duckdb.DuckDBPyRelation
     coded: bool = False
     names: tuple[str, ...] = ()
+    source: Source = field(default_factory=Stream.from_system)
+    """What numbers of a grid are rounded with."""
 
     def __post_init__(self) -> None:
         check_columns(self.where, self.schema, self._names)
@@ -102,7 +111,7 @@ class Answers:
             codes: Codes = np.empty((len(batch[0]), len(columns)), dtype=code_type(self.schema.sizes), order="F")
             bad: dict[int, RecordError] = {}
             for place, column in enumerate(columns):
-                codes[:, place] = column.codes(batch[2 * place], batch[2 * place + 1], bad)
+                codes[:, place] = column.codes(batch[2 * place], batch[2 * place + 1], self.source, bad)
             for row in sorted(bad):
                 faults.add(f"row {rows + row + 1:,}", bad[row])
             rows += len(codes)
@@ -123,7 +132,7 @@ class Answers:
                 f"{column} = trunc({column}) AND abs({column}) < 9e15 THEN CAST(CAST({column} AS BIGINT) AS VARCHAR)"
             )
             value = f"CASE WHEN isnan({column}) THEN NULL WHEN {whole} ELSE {value} END"
-        return _Column(spelling(attribute, coded=self.coded), value, attribute.size)
+        return _Column(attribute, spelling(attribute, coded=self.coded), value)
 
 
 def check_columns(where: str, schema: Schema, names: Sequence[str]) -> None:
@@ -146,32 +155,34 @@ class _Column:
     The engine finds the place of a value among the answers that are spelled in a known way, or else gives its text.
     """
 
-    def __init__(self, code_of: Spelling, value: str, size: int) -> None:
-        answers = [answer for answer in code_of if isinstance(answer, str)]
-        self._code_of, self._unknown, self._remembered = code_of, len(answers), dict[str | None, int]()
-        self._codes = np.array([*(code_of[answer] for answer in answers), 0], dtype=code_type((size,)))
+    def __init__(self, attribute: Attribute, place_of: Spelling, value: str) -> None:
+        answers = [answer for answer in place_of if isinstance(answer, str)]
+        self._attribute, self._place_of = attribute, place_of
+        self._unknown, self._remembered = len(answers), dict[str | None, Place]()
+        self._codes = np.array([*(place_of[answer] for answer in answers), 0], dtype=code_type((attribute.size,)))
         known = f"enum_code(TRY_CAST({value} AS ENUM({', '.join(map(text, answers))})))" if answers else "NULL"
         self.sql = f"coalesce({known}, {self._unknown})::UINTEGER, CASE WHEN {known} IS NULL THEN {value} END"
 
-    def codes(self, known: na.Array, other: na.Array, bad: dict[int, RecordError]) -> Codes:
+    def codes(self, known: na.Array, other: na.Array, source: Source, bad: dict[int, RecordError]) -> Codes:
         """The codes of a batch; rows that do not fit are added to `bad`."""
         places = database.numbers(known)
         codes: Codes = self._codes[places]
         unknown = np.flatnonzero(places == self._unknown)
         if unknown.size:
-            values = other.to_pylist()
+            values, places_of_rows = other.to_pylist(), dict[int, Place]()
             for row in unknown.tolist():
                 try:
-                    codes[row] = self._look_up(values[row])
+                    places_of_rows[row] = self._look_up(values[row])
                 except RecordError as fault:
                     bad.setdefault(row, fault)
+            codes[list(places_of_rows)] = _codes_at(self._attribute, [*places_of_rows.values()], source)
         return codes
 
-    def _look_up(self, value: str | None) -> int:
+    def _look_up(self, value: str | None) -> Place:
         if value not in self._remembered:
             if len(self._remembered) == _MOST_REMEMBERED:
                 self._remembered.clear()
-            self._remembered[value] = self._code_of[value]
+            self._remembered[value] = self._place_of[value]
         return self._remembered[value]
 
 
@@ -238,6 +249,7 @@ class CsvTable:
     spellings: tuple[Spelling, ...]
     names: tuple[str, ...]
     rows: Iterator[tuple[int, list[str]]]
+    source: Source
 
     @cached_property
     def _positions(self) -> tuple[int, ...]:
@@ -279,13 +291,14 @@ class CsvTable:
             if len(row) != len(self.names):
                 raise RecordError(unlike_header(len(row), len(self.names)))
         codes = np.empty((len(rows), len(self._positions)), dtype=code_type(self.schema.sizes))
-        for attribute, (code_of, place) in enumerate(zip(self.spellings, self._positions, strict=True)):
-            codes[:, attribute] = [code_of[row[place]] for row in rows]
+        columns = zip(self.schema.attributes, self.spellings, self._positions, strict=True)
+        for place, (attribute, place_of, column) in enumerate(columns):
+            codes[:, place] = _codes_at(attribute, [place_of[row[column]] for row in rows], self.source)
         return codes
 
 
 @contextmanager
-def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[CsvTable]:
+def open_table(path: Path, schema: Schema, source: Source, *, coded: bool = False) -> Iterator[CsvTable]:
     """Open a CSV file and fit its header to a schema; with `coded` it has codes where others have labels."""
     with open_binary(path) as file:
         lines = _lines(file, path)
@@ -295,7 +308,7 @@ def open_table(path: Path, schema: Schema, *, coded: bool = False) -> Iterator[C
         rows = _rows(chain([first], lines), path)
         names = _names(path, schema, first, rows)
         spellings = tuple(spelling(attribute, coded=coded) for attribute in schema.attributes)
-        yield CsvTable(path, schema, spellings, names, rows)
+        yield CsvTable(path, schema, spellings, names, rows, source)
 
 
 def column_names(path: Path) -> tuple[str, ...]:
@@ -380,6 +393,7 @@ class AnswerFiles:
     paths: Sequence[Path]
     schema: Schema
     connection: duckdb.DuckDBPyConnection
+    source: Source
     coded: bool = False
     notice: Notice = silently
     ignored: dict[str, None] = field(default_factory=dict)
@@ -422,7 +436,7 @@ class AnswerFiles:
 
     def _plain_csv(self, path: Path) -> Iterator[Records]:
         """Read by the engine as far as it gets; from where it cannot go on, line by line with care."""
-        with open_table(path, self.schema, coded=self.coded) as table:
+        with open_table(path, self.schema, self.source, coded=self.coded) as table:
             self._ignore([name for name in table.names if name not in self.schema.names])
             done = 0
             if len(table.names) > 1 and is_plain(path):
@@ -445,18 +459,18 @@ class AnswerFiles:
         match known.kind:
             case "parquet":
                 table = self.connection.sql(f"FROM read_parquet({database.file(path)}, hive_partitioning = false)")
-                return Answers(str(path), self.schema, table, self.coded)
+                return Answers(str(path), self.schema, table, self.coded, source=self.source)
             case "csv":
                 line = first_line(self.connection, path, known.packing)
                 if line is None:
                     raise DocumentError(f"{path} is empty")
                 return self._csv(path, known, _names(path, self.schema, line, _rows(iter([line]), path)))
             case "ndjson":
-                return Answers(str(path), self.schema, self._objects(path, known), self.coded)
+                return Answers(str(path), self.schema, self._objects(path, known), self.coded, source=self.source)
 
     def _csv(self, path: Path, known: Format, names: tuple[str, ...]) -> Answers:
         table = self.connection.sql(f"FROM {cells(path, known.packing, len(names))}")
-        return Answers(str(path), self.schema, table, self.coded, names)
+        return Answers(str(path), self.schema, table, self.coded, names, self.source)
 
     def _objects(self, path: Path, known: Format) -> duckdb.DuckDBPyRelation:
         """A column for each attribute, whose name a file may spell with letters and accents apart."""
@@ -485,13 +499,18 @@ class AnswerFiles:
 
 @contextmanager
 def open_answers(
-    paths: Sequence[Path], schema: Schema, *, coded: bool = False, notice: Notice = silently
+    paths: Sequence[Path],
+    schema: Schema,
+    source: Source | None = None,
+    *,
+    coded: bool = False,
+    notice: Notice = silently,
 ) -> Iterator[AnswerFiles]:
-    """The answers in files, in directories and in files that patterns match."""
+    """The answers in files, in directories and in files that patterns match; the source rounds numbers of a grid."""
     for path in paths:
         refuse_spreadsheet(path)
     with engine() as connection:
-        yield AnswerFiles(every_file(paths), schema, connection, coded, notice)
+        yield AnswerFiles(every_file(paths), schema, connection, source or Stream.from_system(), coded, notice)
 
 
 def _unreadable(path: Path, known: Format, fault: duckdb.Error) -> DocumentError:

@@ -184,7 +184,7 @@ def privatise(
     source = source or Stream.from_system()
     given = _frame(frame)
     reports = Gathered(plan, keep_order=keep_order, most_bytes=ALL)
-    with _open_frame(given, plan.schema, coded=codes) as answers:
+    with _open_frame(given, plan.schema, source, coded=codes) as answers:
         for records in answers.batches():
             reports.add(respond_many(plan, records, source))
     return new_frame(given.library, stream_of(plan, reports), id_and_codes(plan), given.native)
@@ -204,14 +204,14 @@ def _frame(data: Native) -> Frame:
 
 
 @contextmanager
-def _open_frame(frame: Frame, schema: Schema, *, coded: bool) -> Iterator[Answers]:
+def _open_frame(frame: Frame, schema: Schema, source: Source, *, coded: bool) -> Iterator[Answers]:
     gathered = frame.gather(_asked(frame, schema))
     # The engine's own messages quote what is in a frame, so that none of them is passed on.
     try:
         with engine() as connection:
             connection.execute("SET pandas_analyze_sample = 0")  # mixed columns are texts, whatever comes first in them
             with database.registered(connection, "answers", gathered):
-                yield Answers(frame.where, schema, connection.sql("FROM answers"), coded)
+                yield Answers(frame.where, schema, connection.sql("FROM answers"), coded, source=source)
     except duckdb.Error:
         raise DocumentError(f"{frame.where} cannot be read; do its columns hold texts or numbers?") from None
 
@@ -253,17 +253,19 @@ def schema_of(given: Declared | None, data: Native | str | Path | None = None) -
         ) from None
 
 
-def records_of(data: Native | str | Path | Records, schema: Schema, *, codes: bool) -> tuple[Records, tuple[str, ...]]:
-    """All records, and the columns that the schema does not name."""
+def records_of(
+    data: Native | str | Path | Records, schema: Schema, source: Source | None = None, *, codes: bool
+) -> tuple[Records, tuple[str, ...]]:
+    """All records, and the columns that the schema does not name; the source rounds numbers of a grid."""
     if isinstance(data, Records):
         if data.schema != schema:
             raise SchemaError("the records are of another schema than the one that was given")
         return data, ()
     if isinstance(data, str | Path):
-        with open_answers([Path(data)], schema, coded=codes) as files:
+        with open_answers([Path(data)], schema, source, coded=codes) as files:
             return files.read_all(), tuple(files.ignored)
     frame = _frame(data)
-    with _open_frame(frame, schema, coded=codes) as answers:
+    with _open_frame(frame, schema, source or Stream.from_system(), coded=codes) as answers:
         asked = _asked(frame, schema)
         return joined(answers.batches()), tuple(str(column) for column in frame.columns if column not in asked)
 

@@ -142,6 +142,7 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
     attributes = [
         {"name": "town", "labels": towns, "optional": True},
         {"name": "age", "bins": [0, 18, 40, 65, 120]},
+        {"name": "height", "grid": [0, 1.5, 2.5], "decimals": True},
         {"name": "mood", "labels": LIKE, "optional": True},
     ]
     campaign = service.survey(schema={"attributes": attributes}, mechanism="rs-fd", epsilon=3.0)
@@ -151,6 +152,7 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
         expect(page.locator(".found")).to_have_text("10")
         page.locator("select").select_option("town  397")
         page.locator("#number1").fill("130")
+        page.locator("#number2").fill("1,7")
         page.locator(".not-said").last.click()
         person.send()
         expect(page.locator(".question").nth(1).locator(".fault")).to_be_visible()
@@ -159,6 +161,8 @@ def test_long_lists_numbers_and_skipped_questions(service: Running) -> None:
         person.send()
         expect(page.locator("#done")).to_be_visible()
         assert page.locator("#answered dd").nth(0).inner_text() == "town 397"
+        assert page.locator("#answered dd").nth(2).inner_text() == "1.7"
+        assert page.locator("#received dd").nth(2).inner_text() in ("0", "1.5", "2.5")
     assert service.site.counters(campaign) == [1]
 
 

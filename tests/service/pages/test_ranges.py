@@ -2,7 +2,7 @@
 
 import pytest
 
-from privtally.schema import BinRange
+from privtally.scales import BinRange
 from privtally.service.pages.editor import read_range
 from privtally.service.pages.rendering import LANGUAGES, PageRefusalError, why, words_in
 

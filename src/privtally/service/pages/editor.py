@@ -16,7 +16,8 @@ from privtally.documents.plan import check_epsilon, design
 from privtally.errors import PrivtallyError
 from privtally.exact import canonical
 from privtally.names import HIDE_AMONG, HideAmong
-from privtally.schema import MAX_LABELS, Attribute, BinRange, Schema
+from privtally.scales import BinRange
+from privtally.schema import MAX_LABELS, Attribute, Schema
 from privtally.service import operations
 from privtally.service.collector import TheCollector
 from privtally.service.operations import Advice, Advise, NewCampaign

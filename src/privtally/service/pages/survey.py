@@ -294,7 +294,7 @@ def _question(place: int, attribute: Attribute, words: Words) -> Question:
         kind, hint = "number", words.say("survey.number", low=low, high=high)
         fault = words.say(f"survey.missing.{which}") if attribute.clamp else words.say("survey.missing_number")
         if attribute.clamp:
-            hint = words.say("survey.number_any", low=low, high=high)
+            hint = words.say("survey.number_any" if attribute.grid is None else "survey.number_end", low=low, high=high)
     return Question(place, attribute.name, kind, attribute.choices, attribute.optional, attribute.decimals, hint, fault)
 
 

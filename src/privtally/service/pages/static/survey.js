@@ -136,11 +136,11 @@ function codesOf({ sampler, jointly }, codes) {
 /** A report in words. */
 function inWords(plan, report) {
 	return codesOf(plan, JSON.parse(report).codes).map(([code, channel], place) => {
-		const { name, labels, optional, bins } = plan.schema.attributes[place];
+		const { name, labels, optional, bins, grid } = plan.schema.attributes[place];
 		if (code === null) return [name, word("not-asked")];
 		if (channel.sets) return [name, word("code").replace("#", code)];
 		if (optional && code === labels.length - 1) return [name, word("not-said")];
-		return [name, bins ? labels[code].replace(" to ", ` ${word("to")} `).replaceAll(".", word("decimal")) : labels[code]];
+		return [name, bins || grid ? labels[code].replace(" to ", ` ${word("to")} `).replaceAll(".", word("decimal")) : labels[code]];
 	});
 }
 
