@@ -44,6 +44,7 @@ def create(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    priors: options.PriorsOption = None,
     people: Annotated[
         int | None,
         Option(metavar="N", help="How many people the second phase will ask; for --mechanism auto, how many in all."),
@@ -70,7 +71,8 @@ def create(
 
     the_schema = read_schema(schema)
     among = options.read_hide_among(hide_among)
-    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
+    first = {"groups": groups, "pivots": pivots, "decoys": decoys, "priors": priors}
+    asked = {**first, "rule": rule, "phase1_share": phase1_share}
     asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
     if asking is None:
         options.check_people_said(people)

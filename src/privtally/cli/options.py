@@ -158,6 +158,14 @@ HideOption = Annotated[
         help="Among how many questions the one really used is hidden; 1: a report says which; all: it shows them all.",
     ),
 ]
+PriorsOption = Annotated[
+    Path | None,
+    Option(
+        rich_help_panel=FINER,
+        metavar="FILE",
+        help="Shares to draw made-up answers from, with rs-rfd: attribute,label,share in a .csv, or an estimate.json.",
+    ),
+]
 DecoysOption = Annotated[
     int | None,
     Option(
@@ -259,10 +267,10 @@ def given(context: typer.Context, options: Iterable[str]) -> dict[str, Any]:
     return {option: context.params[option] for option in typed}
 
 
-def check_learning(context: typer.Context, mechanism: MechanismName) -> None:
+def check_learning(context: typer.Context, mechanism: MechanismName, *, priors: bool = False) -> None:
     """Refuse options of learning that the mechanism does not use."""
     named = given(context, ["phase1_share", *get_args(LearningOption)])
-    if useless := without_effect(mechanism, named):
+    if useless := without_effect(mechanism, named, priors=priors):
         refuse_without_effect(context, [useless[0]], useless[1])
 
 
@@ -285,7 +293,11 @@ def read_asking(
         refuse_without_effect(context, typed, "with --mechanism auto, which chooses")
         return None
     refuse_without_effect(context, ["hide_among"], f"with {mechanism}; --decoys says what a report shows")
-    check_learning(context, mechanism)
+    check_learning(context, mechanism, priors="priors" in typed)
+    if "priors" in typed:
+        from privtally.files import read_priors
+
+        typed["priors"] = read_priors(typed["priors"])
     if "groups" in typed:
         pivots, decoys = typed.get("pivots", 1), typed.get("decoys")
         typed["groups"] = read_groups(typed["groups"], schema, epsilon, mechanism, pivots, decoys)

@@ -49,6 +49,7 @@ def design(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    priors: options.PriorsOption = None,
     coarsen: options.CoarsenFlag = False,
     force: options.ForceFlag = False,
     json: JsonFlag = False,
@@ -68,7 +69,8 @@ def design(
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism != "auto":
         refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, groups=groups, pivots=pivots, decoys=decoys)
+    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "priors": priors}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
     if asking is None:
         among = options.read_hide_among(hide_among)
         asking = recommended(the_schema, epsilon, options.check_people_said(people), hide_among=among).design
@@ -106,7 +108,7 @@ def learn(
     check_new(output, force=force)
     history = read_history(phase)
     first = history[0][0]
-    check_learns(first.name)
+    check_learns(first)
     options.check_learning(context, first.name)
     named = None if groups is None else options.read_groups(groups, first.schema, first.epsilon, first.name, pivots)
     the_rule = rule if options.given(context, ["rule"]) else None

@@ -44,6 +44,7 @@ def run(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    priors: options.PriorsOption = None,
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -63,7 +64,8 @@ def run(
     the_schema = coarsened(read_schema(path)) if coarsen else read_schema(path)
     check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
-    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
+    first = {"groups": groups, "pivots": pivots, "decoys": decoys, "priors": priors}
+    asked = {**first, "rule": rule, "phase1_share": phase1_share}
     asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
     with ExitStack() as stack:
         directory = None if output is None else stack.enter_context(write_whole_directory(output))

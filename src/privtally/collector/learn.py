@@ -25,7 +25,7 @@ from privtally.exact.types import Floats
 from privtally.mechanisms.fills import CopyFill, Places, RowFill, Table, TableFill, table_places
 from privtally.mechanisms.grouping import best_groups
 from privtally.mechanisms.named import NAMED, Groups, PartPlan, asking
-from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
+from privtally.names import LEARNED_WITH, RULES, Rule
 
 CLOSE_ENOUGH = 1e-9
 """Joint tables are fitted until no pairwise table is off by as much: pairwise tables agree no better themselves."""
@@ -141,7 +141,7 @@ def learn_with(learning: Learning, history: History) -> Plan:
     history = in_order(history)
     last = history[-1][0]
     history = [(plan, counts) for plan, counts in history if plan.round == last.round]
-    check_learns(last.name)
+    check_learns(last)
     learning.check(last.name)
     rule, people, pivots = learning.rule or RULES[0], learning.people, learning.pivots
     if people is None:
@@ -159,11 +159,12 @@ def learn_with(learning: Learning, history: History) -> Plan:
     return last.next(parts, learned, places)
 
 
-def check_learns(mechanism: MechanismName) -> None:
-    """Refuse a mechanism that has no later phases."""
-    if not NAMED[mechanism].learns:
+def check_learns(plan: Plan) -> None:
+    """Refuse a plan whose campaign has no later phases."""
+    if not plan.learns:
         learning = ", ".join(name for name, named in NAMED.items() if named.learns)
-        raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
+        why = "its plan states the priors" if plan.has_priors else f"those of {learning} do"
+        raise LearningError(f"a campaign of {plan.name} has nothing to learn; {why}")
 
 
 def check_groups(last: Plan, learning: Learning) -> None:

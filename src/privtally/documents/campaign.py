@@ -19,7 +19,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import msgspec
 
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan, check_people, check_pivots, design, mechanism_named
+from privtally.documents.plan import Plan, Priors, check_people, check_pivots, design, mechanism_named
 from privtally.errors import CampaignError, LearningError, PlanError, PrivtallyError
 from privtally.exact.randomness import Source
 from privtally.mechanisms.named import NAMED
@@ -67,12 +67,14 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         """The share of all people who are asked in Phase I."""
         return USUAL_PHASE1_SHARE if self.phase1_share is None else self.phase1_share
 
-    def check(self, mechanism: MechanismName) -> None:
-        """Refuse what the campaigns of a mechanism do not use."""
+    def check(self, mechanism: MechanismName, *, priors: bool = False) -> None:
+        """Refuse what the campaigns of a mechanism, which may start with `priors`, do not use."""
         named = {"rule": self.rule, "phase1_share": self.phase1_share, "later_groups": self.groups}
-        if found := without_effect(mechanism, [name for name, value in named.items() if value is not None]):
+        if found := without_effect(
+            mechanism, [name for name, value in named.items() if value is not None], priors=priors
+        ):
             raise CampaignError(f"{found[0]} has no effect {found[1]}; leave it out")
-        kind = NAMED[mechanism].learned
+        kind = None if priors else NAMED[mechanism].learned
         if self.pivots > 1 and kind is None:
             raise CampaignError(f"pivots of later phases have no effect with {mechanism}, which has one phase")
         if self.pivots > 1 and kind is not None and kind.one_pivot:
@@ -104,6 +106,7 @@ class AskingOptions(TypedDict, total=False):
     together: int | None
     single: float | None
     pairs_of: GroupNames | None
+    priors: Priors | None
     rule: Rule | None
     later_groups: GroupNames | Literal["auto"] | None
     phase1_share: float | None
@@ -125,10 +128,12 @@ class Asking(msgspec.Struct, frozen=True):
     """The share of people whom the mechanism pairs asks a single question instead."""
     pairs_of: tuple[tuple[str, ...], ...] | None = None
     """The questions that the mechanism pairs asks together by their names; all if not given."""
+    priors: Priors | None = None
+    """The shares from which rs-rfd draws its decoys, in one phase; learned in a first one if not given."""
     learning: Learning = USUAL_LEARNING
 
     def __post_init__(self) -> None:
-        self.learning.check(self.mechanism)
+        self.learning.check(self.mechanism, priors=self.priors is not None)
 
     @classmethod
     def of(cls, mechanism: str, **options: Unpack[AskingOptions]) -> "Asking":
@@ -138,7 +143,8 @@ class Asking(msgspec.Struct, frozen=True):
         named, pivots = mechanism_named(mechanism), options.get("pivots", 1)
         check_pivots(pivots)
         groups, later = options.get("groups"), options.get("later_groups")
-        first, then = (1, pivots) if NAMED[named].learns else (pivots, 1)
+        priors = options.get("priors")
+        first, then = (1, pivots) if NAMED[named].learns and priors is None else (pivots, 1)
         learning = Learning(
             rule=options.get("rule"),
             groups=later if later is None or later == "auto" else tuple(map(tuple, later)),
@@ -154,19 +160,20 @@ class Asking(msgspec.Struct, frozen=True):
             options.get("together"),
             options.get("single"),
             None if pairs is None else tuple(map(tuple, pairs)),
+            priors,
             learning,
         )
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `design`."""
-        jointly = {"together": self.together, "single": self.single, "pairs_of": self.pairs_of}
+        own = {"together": self.together, "single": self.single, "pairs_of": self.pairs_of, "priors": self.priors}
         return {
             "mechanism": self.mechanism,
             "groups": self.groups,
             "pivots": self.pivots,
             "decoys": self.decoys,
-            **{name: value for name, value in jointly.items() if value is not None},
+            **{name: value for name, value in own.items() if value is not None},
         }
 
     @property
@@ -247,7 +254,7 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
                 written = "mechanism" if name == "name" else name
                 place = f"phase {two.phase} differs from phase {one.phase} in '{written}'"
                 raise error(f"{place}; the plans of a campaign agree in it")
-        if two.learned is not None and not NAMED[two.name].learns:
+        if two.learned is not None and not one.learns:
             raise error(f"phase {two.phase} cannot be 'learned': {two.name} learns nothing")
         _check_rounds(one, two, error)
     _check_starts(ordered, error)
@@ -323,7 +330,7 @@ def drive(
     for _ in range(rounds):
         plan = refresh([own for own, _ in history]) if history else first
         history.append((plan, collect(plan)))
-        if NAMED[plan.name].learns:
+        if plan.learns:
             plan = follow(history)
             history.append((plan, collect(plan)))
     return history
