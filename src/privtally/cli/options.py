@@ -346,11 +346,15 @@ def names_between_commas(text: str, known: Sequence[str]) -> list[str]:
     return names
 
 
-def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
+def say_groups(groups: Sequence[Sequence[str]], epsilon: float) -> str:
+    """How many groups there are, with what budget, and what is in them."""
     count = "one group" if len(groups) == 1 else f"{len(groups)} groups with ε = {epsilon / len(groups):.3g} each"
-    members = "; ".join(", ".join(group) for group in groups)
+    return f"{count}: {'; '.join(', '.join(group) for group in groups)}"
+
+
+def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
     return (
-        f"Chose {count}: {members}. With {PEOPLE:,} people the unbiased estimate would have "
+        f"Chose {say_groups(groups, epsilon)}. With {PEOPLE:,} people the unbiased estimate would have "
         f"{_points(chosen.variance)} (half a 95 % interval, if all answers are equally frequent). "
         f"All in one group: {_points(chosen.together)}; every question alone: {_points(chosen.alone)}."
     )

@@ -89,7 +89,12 @@ def learn(
         Option(metavar="N", help="How many people the second phase will ask; nine times the first's if not given."),
     ] = None,
     groups: Annotated[
-        str | None, Option(metavar="A,B;C,D", help="Other groups of questions than the last plan's; auto chooses them.")
+        str | None,
+        Option(
+            metavar="A,B;C,D",
+            help="Other groups of questions than the last plan's; auto chooses them, correlation:T puts those together "
+            "whose association in the reports so far is above T.",
+        ),
     ] = None,
     pivots: options.PivotsOption = 1,
     force: options.ForceFlag = False,
@@ -110,10 +115,16 @@ def learn(
     first = history[0][0]
     check_learns(first)
     options.check_learning(context, first.name)
-    named = None if groups is None else options.read_groups(groups, first.schema, first.epsilon, first.name, pivots)
+    by_correlation = groups is not None and groups.startswith("correlation:")
+    named: Sequence[Sequence[str]] | str | None = groups
+    if groups is not None and not by_correlation:
+        named = options.read_groups(groups, first.schema, first.epsilon, first.name, pivots)
     the_rule = rule if options.given(context, ["rule"]) else None
     with err.status("Learning"):
         plan = learn(history, people=people, groups=named, pivots=pivots, rule=the_rule)
+    if by_correlation:
+        chosen = [[plan.schema.names[own] for own in part.attributes] for part in plan.parts]
+        err.print(f"Chose {options.say_groups(chosen, plan.epsilon)}.", markup=False)
     _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")

@@ -11,10 +11,11 @@ what its later plans are learned.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
@@ -40,8 +41,10 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """How corr-rr learns; the first of the rules if not given."""
     people: int | None = None
     """How many people the next phase will have; the rest of all people if not given, Phase I being its share."""
-    groups: tuple[tuple[str, ...], ...] | Literal["auto"] | None = None
-    """The groups of later phases by the names of their attributes, or chosen; the last plan's if none are given."""
+    groups: tuple[tuple[str, ...], ...] | str | None = None
+    """The groups of later phases by the names of their attributes, or how they are chosen: "auto", or "correlation:T",
+    T being the association above which two belong together; the last plan's if none are given.
+    """
     pivots: int = 1
     """How many questions of a group a report of a later phase answers."""
     phase1_share: float | None = None
@@ -53,9 +56,10 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         if self.people is not None:
             check_people(self.people)
         check_pivots(self.pivots)
-        if self.groups == "auto" and self.pivots > 1:
+        _ = self.least_association  # refuses other words
+        if isinstance(self.groups, str) and self.pivots > 1:
             raise LearningError(
-                "groups are chosen (auto) for one question a report; name the groups, or ask for one pivot"
+                f"groups are chosen ({self.groups}) for one question a report; name the groups, or ask for one pivot"
             )
         if not 0 < self.share < 1:
             raise CampaignError(
@@ -66,6 +70,19 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     def share(self) -> float:
         """The share of all people who are asked in Phase I."""
         return USUAL_PHASE1_SHARE if self.phase1_share is None else self.phase1_share
+
+    @property
+    def least_association(self) -> float | None:
+        """Above which association two attributes belong together, where that is how groups are chosen."""
+        if not isinstance(self.groups, str) or self.groups == "auto":
+            return None
+        kind, _, text = self.groups.partition(":")
+        with suppress(ValueError):
+            if kind == "correlation" and 0 <= (least := float(text)) < 1:
+                return least
+        raise LearningError(
+            "groups must be named, or chosen by auto or correlation:T, T being a number from 0 to 1 (correlation:0.2)"
+        )
 
     def check(self, mechanism: MechanismName, *, priors: bool = False) -> None:
         """Refuse what the campaigns of a mechanism, which may start with `priors`, do not use."""
@@ -108,7 +125,7 @@ class AskingOptions(TypedDict, total=False):
     pairs_of: GroupNames | None
     priors: Priors | None
     rule: Rule | None
-    later_groups: GroupNames | Literal["auto"] | None
+    later_groups: GroupNames | str | None
     phase1_share: float | None
 
 
@@ -147,7 +164,7 @@ class Asking(msgspec.Struct, frozen=True):
         first, then = (1, pivots) if NAMED[named].learns and priors is None else (pivots, 1)
         learning = Learning(
             rule=options.get("rule"),
-            groups=later if later is None or later == "auto" else tuple(map(tuple, later)),
+            groups=later if later is None or isinstance(later, str) else tuple(map(tuple, later)),
             pivots=then,
             phase1_share=options.get("phase1_share"),
         )
