@@ -64,7 +64,7 @@ def design(
     from privtally.files import check_new, check_output, read_schema
     from privtally.mechanisms.named import coarsened
 
-    check_output(output, [schema])
+    check_output(output, [schema] if priors is None else [schema, priors])
     check_new(output, force=force)
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism != "auto":
