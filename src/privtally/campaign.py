@@ -220,7 +220,9 @@ def _check_choices(mechanism: str, options: Iterable[str], hide_among: HideAmong
     if auto and (taken := ", ".join(options)):
         raise CampaignError(f"{taken}: the mechanism auto chooses this itself; name a mechanism, or leave it")
     if not auto and hide_among is not None:
-        raise CampaignError(f"hide_among has no effect with {mechanism}; decoys says what a report shows")
+        pairs = plain_name(mechanism) == "pairs"
+        shows = "a report says which questions it answers" if pairs else "decoys says what a report shows"
+        raise CampaignError(f"hide_among has no effect with {mechanism}; {shows}")
 
 
 @naming_arguments

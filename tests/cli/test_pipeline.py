@@ -216,7 +216,7 @@ def test_run_with_two_hidden_pivots(program: Program, schema: Path, data: Path) 
 def test_all_two_way_tables_are_printed_and_written(program: Program, schema: Path, data: Path) -> None:
     program("run", data, "-s", schema, "-e", 1, "-m", "smp", "--pivots", 2, "-o", "job")
     shown = program("estimate", "job", "--pairs", "-o", "tables.csv")
-    assert shown.out.count("reports of both") == 3
+    assert shown.out.count("private reports answer both questions") == 3
     assert shown.out.count("Warning") == 3
     assert len(Path("tables.csv").read_text().splitlines()) == 1 + 3 * 9
     found = program("estimate", "job", "--pairs", "--json").json()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privtally import run, tally
 from privtally.collector.estimate import estimate
 from privtally.collector.pairs import estimate_pair, estimate_pairs
 from privtally.collector.tally import count, count_times
@@ -21,6 +22,7 @@ from privtally.documents.plan import Plan
 from privtally.errors import EstimateError, PlanError
 from privtally.exact import canonical
 from privtally.lab.population import seeded
+from privtally.lab.population import simulate as simulated
 from privtally.lab.simulate import simulate
 from privtally.mechanisms.mechanism import independent
 from privtally.mechanisms.together import Together, TogetherPlan, together
@@ -226,13 +228,13 @@ def test_standard_errors_are_those_of_many_campaigns(name: str) -> None:
     axes = tuple(axis for axis in range(truth.ndim) if axis not in (one, two))
     both = truth.sum(axis=axes)
     z, cell_z = np.empty(runs), np.empty(runs)
-    for run in range(runs):
-        answers = Answers(mechanism_of(plan), count(plan, reports[run]))
+    for place in range(runs):
+        answers = Answers(mechanism_of(plan), count(plan, reports[place]).attributes[0])
         share = answers.frequencies(one)[0] - both[0].sum()
-        z[run] = share / np.sqrt(answers.covariance(one, one)[0, 0])
+        z[place] = share / np.sqrt(answers.covariance(one, one)[0, 0])
         table = answers.table(one, two)
         assert table is not None
-        cell_z[run] = (table.frequencies[0, 1] - both[0, 1]) / np.sqrt(table.variances[0, 1])
+        cell_z[place] = (table.frequencies[0, 1] - both[0, 1]) / np.sqrt(table.variances[0, 1])
     low, high = stats.chi2.ppf(5e-8, runs) * 0.97, stats.chi2.isf(5e-8, runs) * 1.03
     for each in (z, cell_z):
         squares = float(each @ each)
@@ -301,8 +303,7 @@ def test_colluders_move_a_share_by_as_much_as_the_audit_says(name: str) -> None:
         for code in range(len(law)):
             counts = law * 0.99e9
             counts[code] += 0.01e9
-            tally = count_times(plan, np.arange(len(law))[:, None], np.rint(counts).astype(np.int64))
-            found = Answers(mechanism, tally).frequencies(place)
+            found = Answers(mechanism, counts).frequencies(place)
             moved.append(np.abs(found - even[place]).max())
         assert abs(effect.shift) == pytest.approx(max(moved), rel=0.25)
 
@@ -316,7 +317,7 @@ def test_colluders_move_a_share_by_as_much_as_the_audit_says(name: str) -> None:
         ({"mechanism": "smp", "single": 0.5}, "have no effect with smp"),
         ({"mechanism": "pairs", "together": 4}, "2 to 3 questions"),
         ({"mechanism": "pairs", "single": 1.5}, "from 0 to below 1"),
-        ({"mechanism": "pairs", "pairs_of": (("q0", "q1"),)}, "question number 3 is in none"),
+        ({"mechanism": "pairs", "pairs_of": (("q0", "q1"),)}, "question 'q2' is in none"),
         ({"mechanism": "pairs", "pairs_of": (("q0", "q1", "q2"), ("q0", "q1")), "together": 2}, "not 3 as in"),
         ({"mechanism": "pairs", "pairs_of": (("q0", "q0"),)}, "named twice"),
         ({"mechanism": "pairs", "pairs_of": (("q0", "age"),)}, "no question 'age'"),
@@ -336,3 +337,11 @@ def test_products_and_reports_have_limits() -> None:
     with pytest.raises(PlanError, match="different codes"):
         TogetherPlan(together((250,) * 12, Fraction(8)).channels).build((250,) * 12, Fraction(8))
     assert together((255, 257), Fraction(1)).build((255, 257), Fraction(1)).sets == ((0, 1),)
+
+
+def test_reports_in_a_frame_are_counted_again() -> None:
+    people = simulated(2_000, seeded(1))
+    result = run(people, people.schema, epsilon=2, mechanism="pairs")
+    assert set(result.reports.columns) == {"id", "questions asked together"}
+    assert tally(result.plan, result.reports).digest == result.job.phases[0].counts.digest
+    assert 0 < result.pair(*people.schema.names[:2])["never", "never"] < 1

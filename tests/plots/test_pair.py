@@ -37,7 +37,7 @@ def test_every_cell_has_its_number() -> None:
 
 def test_a_table_that_says_little_says_so_in_its_picture() -> None:
     assert "as large as" not in draw(table(2, 2)).get_suptitle()
-    assert "as large as" in draw(table(2, 2, noisy=True)).get_suptitle().replace("\n", " ")
+    assert "± is as large as" in draw(table(2, 2, noisy=True)).get_suptitle().replace("\n", " ")
 
 
 def test_of_very_many_labels_the_most_frequent_are_drawn() -> None:

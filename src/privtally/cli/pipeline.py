@@ -50,6 +50,9 @@ def design(
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
     priors: options.PriorsOption = None,
+    together: options.TogetherOption = None,
+    single: options.SingleOption = None,
+    pairs_of: options.PairsOfOption = None,
     coarsen: options.CoarsenFlag = False,
     force: options.ForceFlag = False,
     json: JsonFlag = False,
@@ -69,8 +72,9 @@ def design(
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism != "auto":
         refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
-    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "priors": priors}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
+    asked = {"groups": groups, "pivots": pivots, "decoys": decoys}
+    others = {"together": together, "single": single, "pairs_of": pairs_of, "priors": priors}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **others)
     if asking is None:
         among = options.read_hide_among(hide_among)
         asking = recommended(the_schema, epsilon, options.check_people_said(people), hide_among=among).design

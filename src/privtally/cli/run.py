@@ -45,6 +45,9 @@ def run(
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
     priors: options.PriorsOption = None,
+    together: options.TogetherOption = None,
+    single: options.SingleOption = None,
+    pairs_of: options.PairsOfOption = None,
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -64,9 +67,9 @@ def run(
     the_schema = coarsened(read_schema(path)) if coarsen else read_schema(path)
     check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
-    first = {"groups": groups, "pivots": pivots, "decoys": decoys, "priors": priors}
-    asked = {**first, "rule": rule, "phase1_share": phase1_share}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
+    asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
+    others = {"together": together, "single": single, "pairs_of": pairs_of, "priors": priors}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **others)
     with ExitStack() as stack:
         directory = None if output is None else stack.enter_context(write_whole_directory(output))
         records = read_answers(data, the_schema)

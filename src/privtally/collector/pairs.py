@@ -273,8 +273,8 @@ def interior_table(history: Sequence[Phase], one: int, two: int) -> JointTable |
 Table = tuple[tuple[float, ...], ...]
 
 _WHO_DOES = (
-    "only those that answer both do, as to a plan of pairs or spl, in Phase I of rs-rfd, corr-rr and cond-rr, and "
-    "with several pivots, and only while pairwise tables fit the schema and no question has very many labels"
+    "only reports that answer both do: ask with the mechanism pairs; those of spl, of Phase I and with several pivots "
+    "do as well, while questions have few labels"
 )
 
 
@@ -291,7 +291,7 @@ class PairEstimate(msgspec.Struct, frozen=True):
     standard_errors: Table
     reports: int
     noisy: bool = False
-    """Whether the standard errors are as large as the entries, on average (root mean square against mean)."""
+    """Whether half 95 % intervals are as large as the entries, on average (root mean square against mean)."""
     method: Method = "likelihood"
 
     def __post_init__(self) -> None:
@@ -309,7 +309,8 @@ class PairEstimate(msgspec.Struct, frozen=True):
         cells = list(self.cells())
         for one, two, frequency, error in cells[:MOST_SHOWN]:
             lines.append(f"  {one}, {two}: {100 * frequency:.1f} % (± {100 * NORMAL_95 * error:.1f})")
-        return "\n".join(lines + [f"  and {len(cells) - MOST_SHOWN:,} more"] * (len(cells) > MOST_SHOWN))
+        lines += [f"  and {len(cells) - MOST_SHOWN:,} more"] * (len(cells) > MOST_SHOWN)
+        return "\n".join(lines + ["Warning: the ± are as large as the shares, so this table says little"] * self.noisy)
 
     def to_csv(self) -> bytes:
         """The table as CSV: one line for each two labels."""
@@ -397,7 +398,7 @@ def _table(history: History, one: int, two: int, alone: Found, method: Method) -
         frequencies=_rows(frequencies),
         standard_errors=_rows(found.variances**0.5),
         reports=found.reports,
-        noisy=bool(np.sqrt(found.variances.mean()) >= 1 / frequencies.size),
+        noisy=bool(NORMAL_95 * np.sqrt(found.variances.mean()) >= 1 / frequencies.size),
         method=method,
     )
 

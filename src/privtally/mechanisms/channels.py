@@ -1,4 +1,7 @@
-"""Channels that fill attributes which are not asked: from private codes to codes."""
+"""Channels: the law of an output code given an input code, in integer weights.
+
+An asked channel sees an answer; the others fill attributes that are not asked, from private codes.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -68,5 +68,5 @@ def _title(attribute: str, hidden: int, room: float) -> str:
 
 def _headline(pair: PairEstimate, reaches: Floats, *, written: bool) -> str:
     reach = "± is half of a 95 % interval" if written else f"95 % intervals of at most ± {reaches.max():.1f} points"
-    warning = "; the errors are as large as the shares" if pair.noisy else ""
+    warning = "; ± is as large as the shares" if pair.noisy else ""
     return f"{pair.reports:,} private reports answer both questions; {reach}{warning}"

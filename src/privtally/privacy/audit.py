@@ -367,7 +367,7 @@ def _poison_asked_together(mechanism: Together, place: int, frequencies: Floats,
         sum(weight * float(own[2]) * effect[1] for weight, own, effect in zip(precision, sets, found, strict=True))
         / whole
     )
-    return Poisoning(strongest[2], strongest[0], share * quiet, 0.0, strongest[3])
+    return Poisoning(strongest[2], float(strongest[0]), float(share * quiet), 0.0, strongest[3])
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:
@@ -455,7 +455,7 @@ class Audit(dict[str, Any]):
 
     def __repr__(self) -> str:
         how = "exactly" if self["exact"] else "at most"
-        lines = [f"Plan {self['plan'][:12]}…: ε = {self['epsilon']:g} promised, {how} {self['realised']:.6g} realised"]
+        lines = [f"Plan {self['plan'][:12]}…: ε = {self['epsilon']:g} promised, {how} {self['realised']} realised"]
         if self["pivot_guess"] is not None:
             lines.append(f"Whoever sees a report names the question really used {_percent(self['pivot_guess'])}")
         for name, guess in (self["value_guesses"] or {}).items():

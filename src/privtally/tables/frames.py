@@ -363,7 +363,7 @@ class _FrameReports:
 
 def _numbered(frame: Frame, plan: Plan) -> Frame:
     """A frame with the columns q1, q2 … where it has the questions' names for them."""
-    names = dict(zip(plan.schema.names, code_columns(plan), strict=True))
+    names = dict(zip(plan.columns, code_columns(plan), strict=True))
     if not set(names) <= set(frame.columns) or set(names.values()) & set(frame.columns):
         return frame
     renamed = recognise(nw.from_native(frame.native).rename(names).to_native())
@@ -381,7 +381,7 @@ def reports_frame(phases: Sequence[Reports], library: Library | None = None) -> 
         gathered.add(reports)
         made = new_frame(library or installed_library(), stream_of(plan, gathered), id_and_codes(plan))
         columns = code_columns(plan)
-        named = columns if {"id", "plan"} & set(plan.schema.names) else plan.schema.names
+        named = columns if {"id", "plan"} & set(plan.columns) else plan.columns
         codes = [nw.col(column).cast(nw.UInt32).alias(name) for column, name in zip(columns, named, strict=True)]
         digest = [nw.lit(plan.digest).alias("plan")] if len(phases) > 1 else []
         frames.append(nw.from_native(made).select(*digest, "id", *codes))
