@@ -4,11 +4,16 @@
 at uniform answers, from one report, for every number of groups of one size; `measured` the same from simulated reports.
 `python -m benchmarks.groups campaigns` prints the second: campaigns whose groups are chosen next to those
 with every question alone and with one group, on the same people.
+`python -m benchmarks.groups tables DIRECTORY` prints the third: people drawn from real tables, CSV files with a column
+for each question, and groups by the associations that the first phase shows.
 """
 
+import csv
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -17,10 +22,10 @@ from privtally.collector.learn import learn
 from privtally.collector.tally import count_times
 from privtally.documents.counts import Counts, SubReports
 from privtally.documents.plan import Plan, design
+from privtally.errors import PlanError
 from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
-from privtally.mechanisms.grouping import answer_variance, best_groups
-from privtally.mechanisms.named import NAMED
+from privtally.mechanisms.grouping import answer_variance
 from privtally.names import MechanismName
 from privtally.schema import Schema
 
@@ -30,6 +35,9 @@ PEOPLE, SHARE, RUNS = 20_000, 0.1, 16
 LEARNING: tuple[MechanismName, ...] = ("rs-rfd", "corr-rr", "cond-rr")
 KINDS = ("alike", "unlike", "dependent")
 BUDGETS = (1.0, 2.0, 4.0, 8.0)
+LEAST = (0.1, 0.3)
+"""The associations above which questions are put together."""
+TABLE_BUDGETS, TABLE_RUNS = (1.0, 2.0, 4.0), 10
 
 
 def variance(questions: int, labels: int, epsilon: float, groups: int, *, hidden: bool) -> float:
@@ -106,30 +114,82 @@ def campaign_errors(mechanism: MechanismName, kind: str, epsilon: float, run: in
     """The mean squared error of the likelihood estimate for each way to choose groups, on the same people."""
     generator = np.random.default_rng(1_000 * run + 7)
     codes = people_of(kind, generator)
-    schema = schema_of(codes.shape[1], int(codes.max()) + 1)
-    truth = [np.bincount(column, minlength=4) / len(codes) for column in codes.T]
+    found = errors_of(schema_of(codes.shape[1], int(codes.max()) + 1), codes, mechanism, epsilon, run, generator)
+    return {way: found[way] for way in ("auto", "alone", "one group")}
+
+
+def errors_of(
+    schema: Schema,
+    codes: np.ndarray,
+    mechanism: MechanismName,
+    epsilon: float,
+    run: int,
+    generator: np.random.Generator,
+) -> dict[str, float]:
+    """The same for people with these answers, and for groups by correlation; without ways that the schema excludes."""
+    truth = [
+        np.bincount(column, minlength=size) / len(codes) for column, size in zip(codes.T, schema.sizes, strict=True)
+    ]
     first = design(schema, epsilon, mechanism, source=seeded(run))
     start = round(SHARE * len(codes))
     before = (first, _counts(first, codes[:start], generator))
-    named = NAMED[mechanism]
-    chosen = best_groups(schema.sizes, Fraction(epsilon), named.hidden_among(None), named.learned).groups
-    ways = {
-        "auto": [[schema.names[own] for own in group] for group in chosen],
+    ways: dict[str, list[list[str]] | str] = {
+        "auto": "auto",
         "alone": [[name] for name in schema.names],
         "one group": [list(schema.names)],
+        **{f"above {least:g}": f"correlation:{least}" for least in LEAST},
     }
     errors: dict[str, float] = {}
+    known: dict[frozenset[frozenset[int]], float] = {}
     for way, groups in ways.items():
-        same = next((other for other in errors if ways[other] == groups), None)
-        if same is not None:
-            errors[way] = errors[same]
+        try:
+            plan = learn([before], people=len(codes) - start, groups=groups)
+        except PlanError:  # tables too large for a plan
             continue
-        plan = learn([before], people=len(codes) - start, groups=groups)
-        history = [before, (plan, _counts(plan, codes[start:], np.random.default_rng(run)))]
-        found = estimate(history).attributes.values()
-        gaps = [np.array(own.frequencies) - f for own, f in zip(found, truth, strict=True)]
-        errors[way] = float(np.mean(np.square(gaps)))
+        same = frozenset(frozenset(part.attributes) for part in plan.parts)
+        if same not in known:
+            history = [before, (plan, _counts(plan, codes[start:], np.random.default_rng(run)))]
+            found = estimate(history).attributes.values()
+            gaps = [np.array(own.frequencies) - f for own, f in zip(found, truth, strict=True)]
+            known[same] = float(np.mean([np.mean(np.square(gap)) for gap in gaps]))
+        errors[way] = known[same]
     return errors
+
+
+def read_table(path: Path) -> tuple[Schema, np.ndarray]:
+    """A real table: the labels of a question are its different values."""
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    found = [np.unique([row[own] for row in rows], return_inverse=True) for own in range(len(names))]
+    schema = Schema.of({name: labels.tolist() for name, (labels, _) in zip(names, found, strict=True)})
+    return schema, np.column_stack([codes for _, codes in found])
+
+
+def tables(directory: Path) -> Iterator[str]:
+    """The lines of the table of real answers: errors divided by those of one group, geometric means over runs."""
+    columns = ("auto", *(f"above {least:g}" for least in LEAST), "alone")
+    yield "| mechanism, ε | " + " | ".join(columns) + " | best: " + ", ".join((*columns, "one group")) + " |"
+    yield "|---" * (2 + len(columns)) + "|"
+    for mechanism in LEARNING:
+        for epsilon in TABLE_BUDGETS:
+            ratios: dict[str, list[float]] = defaultdict(list)
+            wins = dict.fromkeys((*columns, "one group"), 0)
+            for path in sorted(directory.glob("*.csv")):
+                schema, records = read_table(path)
+                if mechanism == "corr-rr" and len(set(schema.sizes)) > 1:
+                    continue
+                found: dict[str, list[float]] = defaultdict(list)
+                for run in range(TABLE_RUNS):
+                    generator = np.random.default_rng(1_000 * run + 11)
+                    codes = records[generator.integers(0, len(records), PEOPLE)]
+                    for way, error in errors_of(schema, codes, mechanism, epsilon, run, generator).items():
+                        found[way].append(error)
+                mean = {way: float(np.exp(np.mean(np.log(errors)))) for way, errors in found.items()}
+                for way in columns:
+                    ratios[way].append(mean[way] / mean["one group"])
+                wins[min(mean, key=lambda way: mean[way])] += 1
+            means = [f"{np.exp(np.mean(np.log(ratios[way]))):.2f} (to {max(ratios[way]):.2f})" for way in columns]
+            yield f"| {mechanism}, {epsilon:g} | {' | '.join(means)} | {', '.join(map(str, wins.values()))} |"
 
 
 def campaigns() -> Iterator[str]:
@@ -153,6 +213,9 @@ def campaigns() -> Iterator[str]:
 if __name__ == "__main__":
     if sys.argv[1:] == ["campaigns"]:
         for line in campaigns():
+            print(line, flush=True)
+    elif sys.argv[1:2] == ["tables"]:
+        for line in tables(Path(sys.argv[2])):
             print(line, flush=True)
     elif sys.argv[1:] == ["measured"]:
         for questions, labels, epsilon in SHAPES[:3]:

@@ -16,7 +16,7 @@ from privtally.collector.tally import count
 from privtally.documents.campaign import USUAL_LEARNING, Asking, AskingOptions, Learning, drive
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate, Library, Shares
-from privtally.documents.plan import Plan, check_epsilon, mechanism_named
+from privtally.documents.plan import Plan, Priors, check_epsilon, mechanism_named
 from privtally.documents.plan import design as design_plan
 from privtally.documents.report import Reports
 from privtally.errors import CampaignError, naming_arguments
@@ -24,7 +24,6 @@ from privtally.exact.randomness import Source, Stream
 from privtally.files import Advance, silently, write_bytes, write_whole
 from privtally.lab.advise import Advice, recommend, shape
 from privtally.lab.simulate import Own, OwnMechanism, own_frequencies, own_mechanism
-from privtally.mechanisms.named import NAMED
 from privtally.names import HIDE_AMONG, HideAmong, MechanismName, Method, plain_name
 from privtally.participant.respond import respond_many
 from privtally.plots import estimate as picture
@@ -65,10 +64,10 @@ def run_campaign(
     Where the mechanism learns, a random share of the people is Phase I, as `learning` says, and all others are Phase
     II. What the mechanism does not use is refused.
     """
-    learning.check(first.name)
+    learning.check(first.name, priors=first.has_priors)
     source = source or Stream.from_system()
     phases = [records]
-    if NAMED[first.name].learns:
+    if first.learns:
         people = learning.phase1_people(len(records))
         order = np.argsort(source.words(len(records)), kind="stable")
         phases = [Records(records.schema, records.codes[np.sort(rows)]) for rows in (order[:people], order[people:])]
@@ -109,6 +108,7 @@ class DesignOptions(TypedDict, total=False):
     together: int | None
     single: float | None
     pairs_of: Sequence[Sequence[str]] | None
+    priors: Priors | None
     source: Source | None
 
 
@@ -240,8 +240,9 @@ def design(
     hidden among 2 unless `hide_among` says otherwise. A mechanism that is stated may have `groups` of attributes by
     name, several `pivots`, which a report really answers, and `decoys`, made-up answers shown beside them. The
     mechanism pairs asks questions together: 2 unless `together` says 3, all sets of questions unless `pairs_of` names
-    some, and a share of the people, `single`, one question instead. One person may answer the campaign once, or so many
-    times as `answers` says.
+    some, and a share of the people, `single`, one question instead. With `priors`, the share of every label of every
+    attribute or an earlier estimate, rs-rfd has one phase. One person may answer the campaign once, or so many times as
+    `answers` says.
     """
     the_schema = schema_of(schema)
     check_epsilon(epsilon)
@@ -317,7 +318,7 @@ def run(
     frame all of whose columns are Enums needs none. The mechanism is the one that `advise` names for so many people,
     the question that is used being hidden among 2 unless `hide_among` says otherwise. A mechanism that is named has
     other options instead: `groups`, `pivots` and `decoys`, and where it learns `phase1_share`, `later_groups` and
-    `rule`. What it does not use is refused.
+    `rule`; rs-rfd learns nothing from people who have `priors`. What it does not use is refused.
     A mechanism of one's own is a plan, or an object as `OwnMechanism` describes it, of which the shares by attribute
     and label are all there is to return; or a function of a schema and ε that makes one of these.
     Randomness is the operating system's unless there is a source.

@@ -1,5 +1,7 @@
 """Files: read with a clear refusal, written whole or not at all."""
 
+import csv
+import io
 import os
 import secrets
 import shutil
@@ -12,7 +14,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from privtally.documents.counts import Counts, load_counts
 from privtally.documents.estimate import Estimate, load_estimate
-from privtally.documents.plan import Plan, load_plan
+from privtally.documents.plan import Plan, Priors, load_plan
 from privtally.documents.report import load_report
 from privtally.errors import DocumentError, PrivtallyError
 from privtally.exact import canonical
@@ -283,6 +285,34 @@ def read_job(directory: Path) -> list[Path]:
             f"{directory} has no plan-1.json and counts-1.json; name the directory that privtally run -o wrote"
         )
     return [path for plan in plans for path in (plan, plan.with_name(plan.name.replace("plan-", "counts-")))]
+
+
+def read_priors(path: Path) -> Priors:
+    """Public shares from a table with the columns attribute, label and share, or from an estimate."""
+
+    def load(data: bytes) -> Priors:
+        if not _is_table(data):
+            return load_estimate(data)
+        text = canonical.refusing(lambda: canonical.as_text(data), str, DocumentError, "the table of priors")
+        try:
+            columns, *rows = csv.reader(io.StringIO(text))
+        except csv.Error:
+            raise DocumentError("the table of priors is not well-formed; are its quotes closed?") from None
+        if lacking := [name for name in ("attribute", "label", "share") if name not in columns]:
+            raise DocumentError(f"there is no column '{lacking[0]}'; priors have the columns attribute, label, share")
+        found: dict[str, dict[str, float]] = {}
+        for number, row in enumerate(filter(None, rows), start=1):
+            cells = dict(zip(columns, map(canonical.normal, row), strict=False))
+            try:
+                attribute, label, share = cells["attribute"], cells["label"], float(cells["share"])
+            except (KeyError, ValueError):
+                raise DocumentError(f"row {number} must have an attribute, a label and a share from 0 to 1") from None
+            if label in found.setdefault(attribute, {}):
+                raise DocumentError(f"row {number} gives the share of an answer a second time; give each once")
+            found[attribute][label] = share
+        return found
+
+    return read(path, load, MOST_TABLE_BYTES)
 
 
 def read_document(path: Path) -> Plan | Counts | Estimate:

@@ -34,13 +34,16 @@ def plain_name(name: str) -> str:
     return name.strip().lower().replace("+", "-").replace("_", "-").replace(" ", "-")
 
 
-def without_effect(mechanism: MechanismName, given: Collection[str]) -> tuple[str, str] | None:
-    """The first given option that changes nothing, and the reason; None if the mechanism uses every one of them."""
+def without_effect(mechanism: MechanismName, given: Collection[str], *, priors: bool = False) -> tuple[str, str] | None:
+    """The first given option that changes nothing, and the reason; None if the mechanism, which may have `priors`
+    instead of a phase to learn from, uses every one of them.
+    """
     of_two_phases = ("phase1_share", "later_groups")
-    learns = mechanism in LEARNED_WITH
+    used = () if priors or mechanism not in LEARNED_WITH else (*LEARNED_WITH[mechanism], *of_two_phases)
+    named = f"{mechanism} and priors" if priors else mechanism
     for option in given:
-        if option not in (*LEARNED_WITH.get(mechanism, ()), *(of_two_phases if learns else ())):
-            return option, f"with {mechanism}{', which has one phase' if option in of_two_phases else ''}"
+        if option not in used:
+            return option, f"with {named}{', which has one phase' if option in of_two_phases else ''}"
     return None
 
 

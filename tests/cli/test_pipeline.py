@@ -183,6 +183,9 @@ def test_groups_are_chosen_and_said(program: Program, schema: Path, data: Path) 
     assert (
         json.loads(Path("next.json").read_text())["parts"] == json.loads(Path("job/plan-2.json").read_text())["parts"]
     )
+    said = program("learn", *phase, "--people", 270, "--groups", "correlation:0.99", "-o", "apart.json")
+    assert "Chose 3 groups with ε = 2.67 each: sleeps badly; smokes; drinks." in said.err
+    program("learn", *phase, "--groups", "correlation:2", "-o", "x.json", code=2)
     program("learn", *phase, "--groups", "drinks;sleeps badly,smokes", "-o", "named.json")
     assert json.loads(Path("named.json").read_text())["groups"] == [[2], [0, 1]]
     assert "'drinks'" in refused(program, "learn", *phase, "--groups", "sleeps badly,smokes", "-o", "no.json")

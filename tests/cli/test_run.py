@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from privtally.documents.plan import load_plan
 from tests.cli.conftest import LABELS, SCHEMA, Program, write_schema
 from tests.cli.test_bad_input import refused
+
+NAMES = ("sleeps badly", "smokes", "drinks")
 
 
 @pytest.mark.parametrize("name", ["data.toml", "data.json", "schema.toml", "schema.json"])
@@ -15,7 +18,7 @@ def test_a_schema_beside_the_data_is_found(program: Program, data: Path, name: s
     if name.endswith("toml"):
         Path("lake", name).write_text(SCHEMA)
     else:
-        write_schema(f"lake/{name}", dict.fromkeys(("sleeps badly", "smokes", "drinks"), LABELS))
+        write_schema(f"lake/{name}", dict.fromkeys(NAMES, LABELS))
     moved = data.rename("lake/data.csv")
     said = program("run", moved)
     assert f"lake/{name}" in said.err
@@ -61,3 +64,40 @@ def test_what_cannot_be_shown_is_refused_before_the_work(
 ) -> None:
     assert what in refused(program, "run", data, *words, "-o", "job")
     assert not Path("job").exists()
+
+
+def test_priors_save_the_first_phase(program: Program, schema: Path, data: Path) -> None:
+    rows = [f"{name},{label},{share}" for name in NAMES for label, share in zip(LABELS, (0.5, 0.3, 0.2), strict=True)]
+    Path("priors.csv").write_text("\n".join(["attribute,label,share", *rows, ""]))
+    words = ("-m", "rs-rfd", "--priors")
+    program("run", data, *words, "priors.csv", "-o", "job")
+    assert {path.name for path in Path("job").glob("*-*.json")} == {"plan-1.json", "counts-1.json"}
+    assert "states the priors" in refused(
+        program, "learn", "--phase", "job/plan-1.json", "job/counts-1.json", "-o", "x"
+    )
+    shown = program("show", "job/plan-1.json").out
+    assert "drawn from priors" in shown
+    assert "second phase" not in shown
+    program("design", schema, "-e", 1, *words, "job/estimate.json", "-o", "plan.json")
+    assert load_plan(Path("plan.json").read_bytes()).has_priors
+    for more in (("--phase1-share", 0.2), ("--rule", "robust"), ("--decoys", 0)):
+        assert "no effect" in refused(program, "run", "data.csv", *words, "priors.csv", *more)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("attribute,answer,share\n", "no column 'label'"),
+        ("attribute,label,share\nsmokes,never\n", "row 1"),
+        ("attribute,label,share\nsmokes,never,many\n", "row 1"),
+        ("attribute,label,share\nsmokes,never,0.5\nsmokes,never,0.5\n", "row 2.*second time"),
+        ("attribute,label,share\nsmokes,never,1\n", "miss question 'sleeps badly'"),
+        ('{"format":"privtally.plan/1"}', "estimate"),
+        ("\xff", "priors"),
+    ],
+)
+def test_priors_that_cannot_be_read_are_refused(
+    program: Program, schema: Path, data: Path, text: str, words: str
+) -> None:
+    Path("priors.csv").write_bytes(text.encode("latin-1"))
+    assert re.search(words, refused(program, "run", "data.csv", "-m", "rs-rfd", "--priors", "priors.csv"))

@@ -14,10 +14,11 @@ from privtally.documents.campaign import check_campaign
 from privtally.documents.plan import Plan, design, load_plan
 from privtally.errors import CampaignError, PlanError
 from privtally.exact import canonical
+from privtally.mechanisms.fills import RowFill
 from privtally.schema import Attribute, Schema
 from tests.client.node import run, run_json
 from tests.client.vectors import GRIDS, SURVEY
-from tests.participant.malicious import MALICE
+from tests.participant.malicious import EVEN, MALICE, WITH_PRIORS
 from tests.support import EXTENDED_PLANS, Scripted, fill_of, first_plan, later_plan, plan_of, plan_with
 
 HERE = Path(__file__).parent
@@ -26,6 +27,7 @@ BASES: tuple[Plan, ...] = (
     plan_of("corr-rr", (3, 3)),
     plan_of("cond-rr", (2, 2)),
     plan_with(*EXTENDED_PLANS["large, row"]),
+    WITH_PRIORS,
     plan_with(*EXTENDED_PLANS["two pivots, silent"]),
     design(Schema(SURVEY.attributes[1:4]), 1.0, "rs-fd", source=Scripted([7, 7])),
     first_plan((2, 3, 2), 1.0, "pairs", single=0.5, pairs_of=(("q0", "q1"), ("q1", "q2"))),
@@ -73,6 +75,10 @@ def test_the_same_plans_break_the_same_part_of_a_pinned_contract(tmp_path: Path)
     assert fill is not None
     start = first.dump().decode()
     cases = [(first.digest, start, document) for document in _later_plans(first, later_plan(first, fill))]
+    learned = later_plan(WITH_PRIORS, RowFill((EVEN, EVEN)))
+    cases += [
+        (WITH_PRIORS.digest, WITH_PRIORS.dump().decode(), document) for document in _later_plans(WITH_PRIORS, learned)
+    ]
     for malice in MALICE.values():
         listed = malice.listed(malice.opened[0])
         if malice.broken is not None:

@@ -119,6 +119,15 @@ def _designed() -> Iterator[Plan]:
     for pivots in (1, 2, 3):
         yield _first(schema, 2.5, "smp", pivots=pivots, answers=2)
         yield _first(schema, 6.0, "smp", pivots=pivots, groups=(("x", "u", "z"), ("w", "v", "y")))
+    made_up = np.random.default_rng(19)
+    priors = {
+        own.name: dict(zip(own.labels, made_up.dirichlet(np.ones(len(own.labels))).tolist(), strict=True))
+        for own in schema.attributes
+    }
+    for epsilon in (0.5, 2.5):
+        yield _first(schema, epsilon, "rs-rfd", priors=priors)
+        yield _first(schema, epsilon, "rs-rfd", priors=priors, decoys=1)
+        yield _first(schema, epsilon, "rs-rfd", priors=priors, groups=(("x", "u", "z"), ("w", "v", "y")), pivots=2)
 
 
 def _together() -> Iterator[Plan]:

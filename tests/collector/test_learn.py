@@ -16,12 +16,13 @@ from privtally.collector.copies import copy_probabilities, proposition, publishe
 from privtally.collector.estimate import estimate, unbiased
 from privtally.collector.inverse import project_to_simplex
 from privtally.collector.learn import fit_pairs, learn
-from privtally.collector.pairs import estimate_pairs
+from privtally.collector.pairs import dependence, estimate_pairs, interior_table
 from privtally.collector.tally import count, nothing
 from privtally.documents.campaign import Campaign, History, Phase
 from privtally.documents.plan import Plan, load_plan
 from privtally.errors import CountsError, EstimateError, LearningError, PlanError
 from privtally.exact.rational import PROBABILITY_UNIT, nearest_distribution, nearest_probability
+from privtally.lab.population import seeded
 from privtally.mechanisms.channels import randomized_response
 from privtally.mechanisms.fills import CopyFill, RowFill, TableFill, UniformFill
 from privtally.mechanisms.named import NAMED
@@ -490,3 +491,89 @@ def test_both_phases_together_cover(method: Method) -> None:
             pairs += cell_gaps(table, answers)
     assert_covering(alone)
     assert_covering(pairs)
+
+
+def going_together(strength: float) -> np.ndarray:
+    """The joint frequencies of four questions of two labels: the first and the last agree with this correlation, so do
+    the two between them, and there is nothing else.
+    """
+    pair = np.array([[1 + strength, 1 - strength], [1 - strength, 1 + strength]]) / 4
+    return np.asarray(np.einsum("ad,bc->abcd", pair, pair))
+
+
+def as_expected(strength: float, mechanism: MechanismName = "corr-rr", people: float = 1e12) -> History:
+    first = first_plan((2, 2, 2, 2), 4.0, mechanism)
+    return [(first, expected_counts(first, going_together(strength), people))]
+
+
+def association_of(history: History, one: int, two: int) -> float:
+    marginals = [project_to_simplex(own) for own in unbiased(history, []).frequencies]
+    return tables.association(history, (one, two), (marginals[one], marginals[two]))
+
+
+@pytest.mark.parametrize("strength", [-0.7, 0.0, 0.25, 1.0])
+def test_the_association_of_two_labels_is_their_correlation(strength: float) -> None:
+    history = as_expected(strength)
+    assert association_of(history, 0, 3) == pytest.approx(abs(strength), abs=1e-5)
+    assert association_of(history, 0, 1) == pytest.approx(0, abs=1e-4)
+
+
+def test_noise_is_no_association_on_average() -> None:
+    """The mean of 2,000 noisy squares of a correlation of 0.5 lies within five of its standard errors (a false alarm
+    below 1e-6); with the variance of the noise left in it does not.
+    """
+    answers, made_up = np.argwhere(np.ones((2, 2))), np.random.default_rng(8)
+    first = first_plan((2, 2), 2.0, "cond-rr")
+    even = (np.full(2, 0.5), np.full(2, 0.5))
+    squares = []
+    for _ in range(2_000):
+        codes = answers[made_up.choice(4, 1_000, p=[0.375, 0.125, 0.125, 0.375])].astype(np.uint8)
+        reports = first.mechanism.privatise(codes, seeded(int(made_up.integers(2**31))))
+        history = [(first, count(first, reports))]
+        inside = interior_table(history, 0, 1)
+        assert inside is not None
+        noisy = 4 * float(np.sum(dependence(inside, *even) ** 2))
+        squares.append((noisy, tables.association(history, (0, 1), even) ** 2))
+    means, errors = np.mean(squares, axis=0), np.std(squares, axis=0) / np.sqrt(len(squares))
+    gaps = np.abs(means - 0.25) / errors
+    assert gaps[1] < 5 < gaps[0]
+
+
+@pytest.mark.parametrize("mechanism", ["rs-rfd", "corr-rr", "cond-rr"])
+def test_groups_are_what_goes_together(mechanism: MechanismName) -> None:
+    plan = learn(as_expected(0.5, mechanism), groups="correlation:0.3")
+    assert plan.groups == ((0, 3), (1, 2))
+    assert [part.attributes for part in plan.parts] == [(0, 3), (1, 2)]
+    assert load_plan(plan.dump()) == plan
+    alone = learn(as_expected(0.5, mechanism), groups="correlation:0.6")
+    assert [part.attributes for part in alone.parts] == [(0,), (1,), (2,), (3,)]
+    assert learn(as_expected(0.5, mechanism), groups="correlation:0.3", people=10**6).groups == plan.groups
+
+
+def test_a_chain_is_one_group_as_far_as_tables_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question goes with the next one: tables of three of them would already be too large here."""
+    chain = np.full((2, 2, 2, 2), 0.5)
+    for own, agree in enumerate((0.9, 0.8, 0.85)):
+        table = np.array([[agree, 1 - agree], [1 - agree, agree]])
+        chain *= table.reshape([2 if axis in (own, own + 1) else 1 for axis in range(4)])
+    first = first_plan((2, 2, 2, 2), 4.0, "cond-rr")
+    history = [(first, expected_counts(first, chain, 1e12))]
+    assert learn(history, groups="correlation:0.3").groups is None
+    monkeypatch.setattr("privtally.mechanisms.fills.MAX_TABLE_CELLS", 8)
+    assert learn(history, groups="correlation:0.3").groups == ((0, 1), (2, 3))
+
+
+@pytest.mark.parametrize("least", ["", ":", ":x", ":1", ":-0.1", ":nan", "s:0.1"])
+def test_other_words_for_groups_are_refused(least: str) -> None:
+    with pytest.raises(LearningError, match="correlation:T"):
+        learn(as_expected(0.5), groups=f"correlation{least}")
+
+
+def test_groups_by_correlation_are_for_one_pivot_and_need_tables() -> None:
+    with pytest.raises(LearningError, match="one pivot"):
+        learn(as_expected(0.5, "cond-rr"), groups="correlation:0.3", pivots=2)
+    history = as_expected(0.5, "rs-rfd")
+    later = learn(history)
+    second = expected_counts(later, going_together(0.5), 1e6)
+    with pytest.raises(LearningError, match="pairwise"):
+        learn([(later, second)], groups="correlation:0.3")

@@ -474,3 +474,53 @@ def test_parts_that_contradict_groups_are_refused() -> None:
     for groups in (((0, 2), (1, 3)), ((0, 1, 2, 3),), ((0, 1), (2,)), ((0, 1), (2, 3, 3)), ((0, 1), (2, 3), ())):
         with pytest.raises(PlanError, match="groups"):
             msgspec.structs.replace(grouped, groups=groups)
+
+
+PRIORS = {"q0": {"a0": 0.5, "a1": 0.3, "a2": 0.2}, "q1": {"a0": 0.1, "a1": 0.9}}
+
+
+def test_priors_are_stated_by_a_plan_of_one_phase() -> None:
+    plan = first_plan((3, 2), 1.0, "rs-rfd", priors=PRIORS)
+    (part,) = plan.parts
+    assert isinstance(part.fill, RowFill)
+    assert part.decoys == 1
+    for row, shares in zip(part.fill.rows, PRIORS.values(), strict=True):
+        assert sum(row) == 1
+        assert row == pytest.approx([*shares.values()], abs=2**-32)
+        assert all((probability * 2**32).is_integer() for probability in row)
+    assert (plan.has_priors, plan.learns) == (True, False)
+    assert load_plan(plan.dump()) == plan
+    rounded = {"q0": {"a0": 0.5, "a1": 0.3, "a2": 0.2 + 9e-7}, "q1": PRIORS["q1"]}
+    assert first_plan((3, 2), 1.0, "rs-rfd", priors=rounded).has_priors
+    four = {f"q{own}": PRIORS[f"q{own % 2}"] for own in range(4)}
+    grouped = first_plan(FOUR, 1.0, "rs-rfd", priors=four, groups=GROUPS, decoys=1)
+    assert [(part.attributes, part.decoys) for part in grouped.parts] == list(
+        zip(grouped.groups or (), (1, 1), strict=True)
+    )
+    assert grouped.decoys is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "words"),
+    [
+        ({"q1": None}, {}, "miss question 'q1'"),
+        ({"q2": {"a0": 1.0}}, {}, "'q2' that is not asked"),
+        ({"q1": {"a0": 1.0}}, {}, "'q1' miss the answer 'a1'"),
+        ({"q1": {"a0": 0.5, "a1": 0.5, "b": 0.0}}, {}, "'q1' have an answer 'b'"),
+        ({"q1": {"a0": -0.1, "a1": 1.1}}, {}, "'q1'.*negative"),
+        ({"q1": {"a0": math.nan, "a1": 1.0}}, {}, "'q1'.*no number"),
+        ({"q1": {"a0": "1", "a1": 0.0}}, {}, "'q1'.*no number"),
+        ({"q1": {"a0": 0.1, "a1": 0.90001}}, {}, "'q1' must sum to 1"),
+        ({}, {"decoys": 0}, "no decoys"),
+        ({}, {"pivots": 2}, "no decoys"),
+        ({}, {"mechanism": "corr-rr"}, "corr-rr"),
+        ({}, {"mechanism": "rs-fd"}, "rs-fd"),
+    ],
+)
+def test_priors_that_are_no_distributions_are_refused(
+    changes: dict[str, Any], options: dict[str, Any], words: str
+) -> None:
+    priors = {name: shares for name, shares in {**PRIORS, **changes}.items() if shares is not None}
+    with pytest.raises(PlanError, match=words) as refusal:
+        design(schema_of((3, 2)), 1.0, **{"mechanism": "rs-rfd", **options}, priors=priors)
+    assert "\n" not in str(refusal.value)

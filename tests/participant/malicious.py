@@ -9,7 +9,7 @@ import msgspec
 
 from privtally.documents.campaign import refresh
 from privtally.documents.plan import Plan, design
-from privtally.mechanisms.fills import CopyFill
+from privtally.mechanisms.fills import CopyFill, RowFill
 from privtally.mechanisms.named import each_alone
 from privtally.schema import Attribute, Schema
 from tests.participant.collector import published
@@ -21,6 +21,15 @@ RECORDS = [{"smokes": one, "drinks": two} for one in LABELS for two in LABELS]
 """Every record that the pinned questions allow."""
 FIRST = design(SCHEMA, 0.1, "corr-rr", source=Scripted([7, 7]))
 ONE_PHASE = design(SCHEMA, 0.1, "rs-fd", source=Scripted([7, 7]))
+
+EVEN = (0.25, 0.25, 0.5)
+WITH_PRIORS = design(
+    SCHEMA,
+    0.1,
+    "rs-rfd",
+    priors={name: dict(zip(LABELS, EVEN, strict=True)) for name in SCHEMA.names},
+    source=Scripted([7, 7]),
+)
 
 
 def _copying(probability: float) -> CopyFill:
@@ -91,6 +100,9 @@ MALICE: dict[str, Malice] = {
         _with(ONE_PHASE),
         "learned",
         ONE_PHASE,
+    ),
+    "what a campaign with priors cannot learn": Malice(
+        (later_plan(WITH_PRIORS, RowFill((EVEN, EVEN))).dump(),), _with(WITH_PRIORS), "learned", WITH_PRIORS
     ),
     "a plan for each visitor": Malice(
         tuple(later_plan(FIRST, _copying(visit / 8)).dump() for visit in range(3)),

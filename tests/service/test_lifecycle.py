@@ -141,3 +141,16 @@ def test_health_and_metrics(site: Site, campaign: str) -> None:
     for path in document["paths"].values():
         for operation in path.values():
             assert "$ref" not in json.dumps(operation.get("requestBody"))
+
+
+def test_a_campaign_with_priors_has_one_phase(site: Site) -> None:
+    schema = schema_document((2, 3))
+    priors = {own["name"]: {label: 1 / len(own["labels"]) for label in own["labels"]} for own in schema["attributes"]}
+    made = site.create(schema=schema, mechanism="rs-rfd", priors=priors, options={})
+    plan = site.plan(made["id"])
+    assert plan.has_priors
+    assert site.advance(made["id"], made["id"], status=409) == "cannot-learn"
+    assert site.send(made["id"], *reports_to(plan, 50)) == receipt(accepted=50)
+    site.refresh(made["id"], made["id"])
+    again = site.plan(made["id"])
+    assert (again.round, again.parts, again.has_priors) == (2, plan.parts, True)

@@ -44,6 +44,7 @@ def create(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    priors: options.PriorsOption = None,
     together: options.TogetherOption = None,
     single: options.SingleOption = None,
     pairs_of: options.PairsOfOption = None,
@@ -74,8 +75,8 @@ def create(
     the_schema = read_schema(schema)
     among = options.read_hide_among(hide_among)
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
-    jointly = {"together": together, "single": single, "pairs_of": pairs_of}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **jointly)
+    others = {"together": together, "single": single, "pairs_of": pairs_of, "priors": priors}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **others)
     if asking is None:
         options.check_people_said(people)
         how: dict[str, Any] = {"mechanism": "auto", "people": people, "hide_among": among}

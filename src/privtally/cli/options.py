@@ -158,6 +158,14 @@ HideOption = Annotated[
         help="Among how many questions the one really used is hidden; 1: a report says which; all: it shows them all.",
     ),
 ]
+PriorsOption = Annotated[
+    Path | None,
+    Option(
+        rich_help_panel=FINER,
+        metavar="FILE",
+        help="Shares to draw made-up answers from, with rs-rfd: attribute,label,share in a .csv, or an estimate.json.",
+    ),
+]
 DecoysOption = Annotated[
     int | None,
     Option(
@@ -281,10 +289,10 @@ def given(context: typer.Context, options: Iterable[str]) -> dict[str, Any]:
     return {option: context.params[option] for option in typed}
 
 
-def check_learning(context: typer.Context, mechanism: MechanismName) -> None:
+def check_learning(context: typer.Context, mechanism: MechanismName, *, priors: bool = False) -> None:
     """Refuse options of learning that the mechanism does not use."""
     named = given(context, ["phase1_share", *get_args(LearningOption)])
-    if useless := without_effect(mechanism, named):
+    if useless := without_effect(mechanism, named, priors=priors):
         refuse_without_effect(context, [useless[0]], useless[1])
 
 
@@ -308,7 +316,11 @@ def read_asking(
         return None
     shows = "a report says which questions it answers" if mechanism == "pairs" else "--decoys says what a report shows"
     refuse_without_effect(context, ["hide_among"], f"with {mechanism}; {shows}")
-    check_learning(context, mechanism)
+    check_learning(context, mechanism, priors="priors" in typed)
+    if "priors" in typed:
+        from privtally.files import read_priors
+
+        typed["priors"] = read_priors(typed["priors"])
     if "groups" in typed:
         pivots, decoys = typed.get("pivots", 1), typed.get("decoys")
         typed["groups"] = read_groups(typed["groups"], schema, epsilon, mechanism, pivots, decoys)
@@ -361,11 +373,15 @@ def names_between_commas(text: str, known: Sequence[str]) -> list[str]:
     return names
 
 
-def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
+def say_groups(groups: Sequence[Sequence[str]], epsilon: float) -> str:
+    """How many groups there are, with what budget, and what is in them."""
     count = "one group" if len(groups) == 1 else f"{len(groups)} groups with ε = {epsilon / len(groups):.3g} each"
-    members = "; ".join(", ".join(group) for group in groups)
+    return f"{count}: {'; '.join(', '.join(group) for group in groups)}"
+
+
+def _said(groups: Sequence[Sequence[str]], chosen: "Grouping", epsilon: float) -> str:
     return (
-        f"Chose {count}: {members}. With {PEOPLE:,} people the unbiased estimate would have "
+        f"Chose {say_groups(groups, epsilon)}. With {PEOPLE:,} people the unbiased estimate would have "
         f"{_points(chosen.variance)} (half a 95 % interval, if all answers are equally frequent). "
         f"All in one group: {_points(chosen.together)}; every question alone: {_points(chosen.alone)}."
     )

@@ -49,6 +49,7 @@ def design(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    priors: options.PriorsOption = None,
     together: options.TogetherOption = None,
     single: options.SingleOption = None,
     pairs_of: options.PairsOfOption = None,
@@ -66,14 +67,14 @@ def design(
     from privtally.files import check_new, check_output, read_schema
     from privtally.mechanisms.named import coarsened
 
-    check_output(output, [schema])
+    check_output(output, [schema] if priors is None else [schema, priors])
     check_new(output, force=force)
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism != "auto":
         refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys}
-    jointly = {"together": together, "single": single, "pairs_of": pairs_of}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **jointly)
+    others = {"together": together, "single": single, "pairs_of": pairs_of, "priors": priors}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **others)
     if asking is None:
         among = options.read_hide_among(hide_among)
         asking = recommended(the_schema, epsilon, options.check_people_said(people), hide_among=among).design
@@ -92,7 +93,12 @@ def learn(
         Option(metavar="N", help="How many people the second phase will ask; nine times the first's if not given."),
     ] = None,
     groups: Annotated[
-        str | None, Option(metavar="A,B;C,D", help="Other groups of questions than the last plan's; auto chooses them.")
+        str | None,
+        Option(
+            metavar="A,B;C,D",
+            help="Other groups of questions than the last plan's; auto chooses them, correlation:T puts those together "
+            "whose association in the reports so far is above T.",
+        ),
     ] = None,
     pivots: options.PivotsOption = 1,
     force: options.ForceFlag = False,
@@ -111,12 +117,18 @@ def learn(
     check_new(output, force=force)
     history = read_history(phase)
     first = history[0][0]
-    check_learns(first.name)
+    check_learns(first)
     options.check_learning(context, first.name)
-    named = None if groups is None else options.read_groups(groups, first.schema, first.epsilon, first.name, pivots)
+    by_correlation = groups is not None and groups.startswith("correlation:")
+    named: Sequence[Sequence[str]] | str | None = groups
+    if groups is not None and not by_correlation:
+        named = options.read_groups(groups, first.schema, first.epsilon, first.name, pivots)
     the_rule = rule if options.given(context, ["rule"]) else None
     with err.status("Learning"):
         plan = learn(history, people=people, groups=named, pivots=pivots, rule=the_rule)
+    if by_correlation:
+        chosen = [[plan.schema.names[own] for own in part.attributes] for part in plan.parts]
+        err.print(f"Chose {options.say_groups(chosen, plan.epsilon)}.", markup=False)
     _write_plan(plan, output, json=json)
     if people is None and plan.learned is not None and plan.learned.people is not None:
         err.print(f"Assumed {plan.learned.people:,} people in phase {plan.phase}; say how many with --people.")

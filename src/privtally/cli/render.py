@@ -300,7 +300,7 @@ def describe(document: Plan | Counts | Estimate | PairEstimate | PairEstimates |
 
 def _describe_plan(plan: Plan, console: Console) -> None:
     console.print(headline(plan)[0].upper() + headline(plan)[1:])
-    if NAMED[plan.name].learns and plan.learned is None:
+    if plan.learns and plan.learned is None:
         console.print(f"{NAMED['spl'].title}. The second phase is learned from this one:")
     console.print(NAMED[plan.name].title.format(asked=_asked(plan)))
     if plan.groups is not None:

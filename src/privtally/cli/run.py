@@ -44,6 +44,7 @@ def run(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    priors: options.PriorsOption = None,
     together: options.TogetherOption = None,
     single: options.SingleOption = None,
     pairs_of: options.PairsOfOption = None,
@@ -67,8 +68,8 @@ def run(
     check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
-    jointly = {"together": together, "single": single, "pairs_of": pairs_of}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **jointly)
+    others = {"together": together, "single": single, "pairs_of": pairs_of, "priors": priors}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **others)
     with ExitStack() as stack:
         directory = None if output is None else stack.enter_context(write_whole_directory(output))
         records = read_answers(data, the_schema)

@@ -451,6 +451,9 @@ function drawTogether({ asked, joint, single, sizes }, codes, source) {
 
 const DIGEST = text(/^[0-9a-f]{64}$/);
 const LEARNING = ["rs-rfd", "corr-rr", "cond-rr"]; // mechanisms with phases that are learned
+const hasPriors = ({ mechanism, learned, parts = [] }) =>
+	mechanism === "rs-rfd" && !learned && parts.some(part => part.fill?.kind === "row");
+const learns = plan => LEARNING.includes(plan.mechanism) && !hasPriors(plan);
 const unread = value => Object(value) === value; // where a plan came from is hashed, and changes no draw
 const PLAN = {
 	format: oneOf("privtally.plan/1"),
@@ -470,12 +473,13 @@ const PLAN = {
 	"learned?": unread,
 };
 
-function checkWhole({ schema, mechanism, phase, parts = [], together, decoys, round, nonce, campaign, learned }) {
+function checkWhole(plan) {
+	const { schema, mechanism, phase, parts = [], together, decoys, round, nonce, campaign, learned } = plan;
 	const names = schema.attributes.map(own => own.name);
 	if (new Set(names).size < names.length) refuse("schema");
 	const later = phase > 1;
 	if (!nonce === !later || !campaign === later || !(learned || round) === later || round > phase) refuse("phase");
-	if (decoys !== undefined && !LEARNING.includes(mechanism)) refuse("decoys");
+	if (decoys !== undefined && !learns(plan)) refuse("decoys");
 	const wanted = part => Math.min(decoys ?? Infinity, part.attributes.length - part.pivots);
 	if (learned && parts.some(part => (part.decoys ?? 0) !== wanted(part))) refuse("decoys");
 	if ((mechanism === "pairs") !== !!together || (together && (parts.length || learned))) refuse("together");
@@ -520,7 +524,7 @@ export function checkCampaign(pinned, first, plan) {
 		mechanism: alike("mechanism"),
 		answers: alike("answers"),
 		decoys: alike("decoys"),
-		learned: !learned || LEARNING.includes(plan.mechanism),
+		learned: !learned || learns(first),
 		round: round <= phase - (learned ? 1 : 0),
 		parts: learned || alike("parts"),
 		together: alike("together"),

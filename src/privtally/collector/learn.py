@@ -4,10 +4,10 @@ What is learned says nothing about how well a report hides its pivot: the audit 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from privtally.collector.estimate import refusing_numerical_failure, unbiased
 from privtally.collector.inverse import check_readable, project_to_simplex
 from privtally.collector.pairs import dependence, fitted, interior_table, proportional, shrunk
 from privtally.collector.rounds import in_order
+from privtally.collector.together import JointTable
 from privtally.documents.campaign import GroupNames, History, Learning
 from privtally.documents.plan import Learned, LearnedFrom, Plan, group_places
 from privtally.errors import LearningError, PlanError
@@ -25,7 +26,7 @@ from privtally.exact.types import Floats
 from privtally.mechanisms.fills import CopyFill, Places, RowFill, Table, TableFill, table_places
 from privtally.mechanisms.grouping import best_groups
 from privtally.mechanisms.named import NAMED, Groups, PartPlan, asking
-from privtally.names import LEARNED_WITH, RULES, MechanismName, Rule
+from privtally.names import LEARNED_WITH, RULES, Rule
 
 CLOSE_ENOUGH = 1e-9
 """Joint tables are fitted until no pairwise table is off by as much: pairwise tables agree no better themselves."""
@@ -74,13 +75,18 @@ def _conditions(
 
 def _smoothed_pair(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> Floats:
     """The joint table of two attributes with these marginals, as far as its noise lets it be known."""
+    return fitted(shrunk(_inside(history, places), *marginals), *marginals)
+
+
+def _inside(history: History, places: tuple[int, int]) -> JointTable:
+    """What two attributes have inside the margins of their table; refused if no report carries both."""
     inside = interior_table(history, *places)
     if inside is None:
         raise LearningError(
             "these counts keep no pairwise tables: give the first phase's plan and counts as well; if they are there, "
-            "the schema has too many answers for cond-rr"
+            "the schema has too many answers for cond-rr and for groups by correlation"
         )
-    return fitted(shrunk(inside, *marginals), *marginals)
+    return inside
 
 
 def gain_of(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> float:
@@ -118,18 +124,19 @@ def learn(
     *,
     rule: Rule | None = None,
     people: int | None = None,
-    groups: GroupNames | Literal["auto"] | None = None,
+    groups: GroupNames | str | None = None,
     pivots: int = 1,
 ) -> Plan:
     """The plan of a campaign's next phase, from the plans and counts of the last round.
 
     The rules of corr-rr weigh bias against noise, so they depend on how many people the next phase will have; where
     `people` is not given, Phase I is taken to be a tenth of all. An option that the mechanism does not use is refused.
-    The `groups` are the last plan's if none are given; "auto" takes the best ones for these questions and this budget.
+    The `groups` are the last plan's if none are given; "auto" takes the best ones for these questions and this budget,
+    "correlation:T" puts those together whose association in the reports so far is above T.
     With rs-rfd and cond-rr a report may answer several `pivots` of a group, which share the group's budget; tables have
     fewer of them where the reports so far cannot support as many.
     """
-    named = groups if groups is None or groups == "auto" else tuple(map(tuple, groups))
+    named = groups if groups is None or isinstance(groups, str) else tuple(map(tuple, groups))
     return learn_with(Learning(rule=rule, people=people, groups=named, pivots=pivots), history)
 
 
@@ -141,12 +148,13 @@ def learn_with(learning: Learning, history: History) -> Plan:
     history = in_order(history)
     last = history[-1][0]
     history = [(plan, counts) for plan, counts in history if plan.round == last.round]
-    check_learns(last.name)
+    check_learns(last)
     learning.check(last.name)
     rule, people, pivots = learning.rule or RULES[0], learning.people, learning.pivots
     if people is None:
         people = round(history[0][1].reports * (1 / learning.share - 1))
-    places = _groups(last, learning)
+    least = learning.least_association
+    places = _groups(last, learning) if least is None else associated(history, least)
     budget = Fraction(last.epsilon) / len(places)
     parts = tuple(_part(history, group, budget, rule, people, pivots) for group in places)
     used = LEARNED_WITH[last.name]
@@ -159,22 +167,23 @@ def learn_with(learning: Learning, history: History) -> Plan:
     return last.next(parts, learned, places)
 
 
-def check_learns(mechanism: MechanismName) -> None:
-    """Refuse a mechanism that has no later phases."""
-    if not NAMED[mechanism].learns:
+def check_learns(plan: Plan) -> None:
+    """Refuse a plan whose campaign has no later phases."""
+    if not plan.learns:
         learning = ", ".join(name for name, named in NAMED.items() if named.learns)
-        raise LearningError(f"a campaign of {mechanism} has nothing to learn; those of {learning} do")
+        why = "its plan states the priors" if plan.has_priors else f"those of {learning} do"
+        raise LearningError(f"a campaign of {plan.name} has nothing to learn; {why}")
 
 
 def check_groups(last: Plan, learning: Learning) -> None:
     """Refuse groups or pivots that the phase after a plan cannot have; groups that are to be chosen are left alone."""
-    if learning.groups != "auto":
+    if not isinstance(learning.groups, str):
         _groups(last, learning)
 
 
 def _groups(last: Plan, learning: Learning) -> Groups:
     """The groups of the next phase by the places of their attributes."""
-    if learning.groups == "auto":
+    if isinstance(learning.groups, str):
         named = NAMED[last.name]
         among = named.hidden_among(last.decoys)
         return best_groups(last.schema.sizes, Fraction(last.epsilon), among, named.learned).groups
@@ -188,6 +197,39 @@ def _groups(last: Plan, learning: Learning) -> Groups:
             f"the largest has {most}"
         )
     return places
+
+
+def association(history: History, places: tuple[int, int], marginals: tuple[Floats, Floats]) -> float:
+    """How strongly two attributes go together, from 0 to about 1, without what noise adds on average: the root of
+    Escoufier's RV coefficient of their labels, which is the correlation if both have two labels.
+    """
+    inside = _inside(history, places)
+    square = np.sum(dependence(inside, *marginals) ** 2) - inside.variances.sum()
+    one, two = (np.linalg.norm(np.diag(own) - np.outer(own, own)) for own in marginals)
+    return float(np.sqrt(max(square, 0) / (one * two))) if one * two > 0 else 0.0
+
+
+def associated(history: History, least: float) -> Groups:
+    """The groups of attributes whose association is above `least`, directly or through others of their group; the
+    strongest pairs are put together first, as long as the fill that is learned takes so many labels.
+    """
+    plan = history[-1][0]
+    sizes, kind = plan.schema.sizes, NAMED[plan.name].learned
+    assert kind is not None
+    marginals = [project_to_simplex(own) for own in unbiased(history, []).frequencies]
+    pairs = {
+        (one, two): association(history, (one, two), (marginals[one], marginals[two]))
+        for one, two in combinations(range(len(sizes)), 2)
+    }
+    group_of: dict[int, Places] = {own: (own,) for own in range(len(sizes))}
+    for one, two in sorted(pairs, key=lambda pair: -pairs[pair]):
+        if pairs[one, two] <= least or group_of[one] == group_of[two]:
+            continue
+        joined = tuple(sorted((*group_of[one], *group_of[two])))
+        with suppress(PlanError):  # tables of so many labels are too large: the two stay apart
+            kind.check_sizes([sizes[own] for own in joined], 1)
+            group_of |= dict.fromkeys(joined, joined)
+    return tuple(dict.fromkeys(group_of.values()))
 
 
 def _part(history: History, group: Places, budget: Fraction, rule: Rule, people: int, pivots: int) -> PartPlan:

@@ -11,15 +11,16 @@ what its later plans are learned.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
 from privtally.documents.counts import Counts
-from privtally.documents.plan import Plan, check_people, check_pivots, design, mechanism_named
+from privtally.documents.plan import Plan, Priors, check_people, check_pivots, design, mechanism_named
 from privtally.errors import CampaignError, LearningError, PlanError, PrivtallyError
 from privtally.exact.randomness import Source
 from privtally.mechanisms.named import NAMED
@@ -40,8 +41,10 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """How corr-rr learns; the first of the rules if not given."""
     people: int | None = None
     """How many people the next phase will have; the rest of all people if not given, Phase I being its share."""
-    groups: tuple[tuple[str, ...], ...] | Literal["auto"] | None = None
-    """The groups of later phases by the names of their attributes, or chosen; the last plan's if none are given."""
+    groups: tuple[tuple[str, ...], ...] | str | None = None
+    """The groups of later phases by the names of their attributes, or how they are chosen: "auto", or "correlation:T",
+    T being the association above which two belong together; the last plan's if none are given.
+    """
     pivots: int = 1
     """How many questions of a group a report of a later phase answers."""
     phase1_share: float | None = None
@@ -53,9 +56,10 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         if self.people is not None:
             check_people(self.people)
         check_pivots(self.pivots)
-        if self.groups == "auto" and self.pivots > 1:
+        _ = self.least_association  # refuses other words
+        if isinstance(self.groups, str) and self.pivots > 1:
             raise LearningError(
-                "groups are chosen (auto) for one question a report; name the groups, or ask for one pivot"
+                f"groups are chosen ({self.groups}) for one question a report; name the groups, or ask for one pivot"
             )
         if not 0 < self.share < 1:
             raise CampaignError(
@@ -67,12 +71,27 @@ class Learning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         """The share of all people who are asked in Phase I."""
         return USUAL_PHASE1_SHARE if self.phase1_share is None else self.phase1_share
 
-    def check(self, mechanism: MechanismName) -> None:
-        """Refuse what the campaigns of a mechanism do not use."""
+    @property
+    def least_association(self) -> float | None:
+        """Above which association two attributes belong together, where that is how groups are chosen."""
+        if not isinstance(self.groups, str) or self.groups == "auto":
+            return None
+        kind, _, text = self.groups.partition(":")
+        with suppress(ValueError):
+            if kind == "correlation" and 0 <= (least := float(text)) < 1:
+                return least
+        raise LearningError(
+            "groups must be named, or chosen by auto or correlation:T, T being a number from 0 to 1 (correlation:0.2)"
+        )
+
+    def check(self, mechanism: MechanismName, *, priors: bool = False) -> None:
+        """Refuse what the campaigns of a mechanism, which may start with `priors`, do not use."""
         named = {"rule": self.rule, "phase1_share": self.phase1_share, "later_groups": self.groups}
-        if found := without_effect(mechanism, [name for name, value in named.items() if value is not None]):
+        if found := without_effect(
+            mechanism, [name for name, value in named.items() if value is not None], priors=priors
+        ):
             raise CampaignError(f"{found[0]} has no effect {found[1]}; leave it out")
-        kind = NAMED[mechanism].learned
+        kind = None if priors else NAMED[mechanism].learned
         if self.pivots > 1 and kind is None:
             raise CampaignError(f"pivots of later phases have no effect with {mechanism}, which has one phase")
         if self.pivots > 1 and kind is not None and kind.one_pivot:
@@ -104,8 +123,9 @@ class AskingOptions(TypedDict, total=False):
     together: int | None
     single: float | None
     pairs_of: GroupNames | None
+    priors: Priors | None
     rule: Rule | None
-    later_groups: GroupNames | Literal["auto"] | None
+    later_groups: GroupNames | str | None
     phase1_share: float | None
 
 
@@ -125,10 +145,12 @@ class Asking(msgspec.Struct, frozen=True):
     """The share of people whom the mechanism pairs asks a single question instead."""
     pairs_of: tuple[tuple[str, ...], ...] | None = None
     """The questions that the mechanism pairs asks together by their names; all if not given."""
+    priors: Priors | None = None
+    """The shares from which rs-rfd draws its decoys, in one phase; learned in a first one if not given."""
     learning: Learning = USUAL_LEARNING
 
     def __post_init__(self) -> None:
-        self.learning.check(self.mechanism)
+        self.learning.check(self.mechanism, priors=self.priors is not None)
 
     @classmethod
     def of(cls, mechanism: str, **options: Unpack[AskingOptions]) -> "Asking":
@@ -138,10 +160,11 @@ class Asking(msgspec.Struct, frozen=True):
         named, pivots = mechanism_named(mechanism), options.get("pivots", 1)
         check_pivots(pivots)
         groups, later = options.get("groups"), options.get("later_groups")
-        first, then = (1, pivots) if NAMED[named].learns else (pivots, 1)
+        priors = options.get("priors")
+        first, then = (1, pivots) if NAMED[named].learns and priors is None else (pivots, 1)
         learning = Learning(
             rule=options.get("rule"),
-            groups=later if later is None or later == "auto" else tuple(map(tuple, later)),
+            groups=later if later is None or isinstance(later, str) else tuple(map(tuple, later)),
             pivots=then,
             phase1_share=options.get("phase1_share"),
         )
@@ -154,19 +177,20 @@ class Asking(msgspec.Struct, frozen=True):
             options.get("together"),
             options.get("single"),
             None if pairs is None else tuple(map(tuple, pairs)),
+            priors,
             learning,
         )
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `design`."""
-        jointly = {"together": self.together, "single": self.single, "pairs_of": self.pairs_of}
+        own = {"together": self.together, "single": self.single, "pairs_of": self.pairs_of, "priors": self.priors}
         return {
             "mechanism": self.mechanism,
             "groups": self.groups,
             "pivots": self.pivots,
             "decoys": self.decoys,
-            **{name: value for name, value in jointly.items() if value is not None},
+            **{name: value for name, value in own.items() if value is not None},
         }
 
     @property
@@ -247,7 +271,7 @@ def check_one_campaign(plans: Sequence[Plan], error: type[PrivtallyError]) -> li
                 written = "mechanism" if name == "name" else name
                 place = f"phase {two.phase} differs from phase {one.phase} in '{written}'"
                 raise error(f"{place}; the plans of a campaign agree in it")
-        if two.learned is not None and not NAMED[two.name].learns:
+        if two.learned is not None and not one.learns:
             raise error(f"phase {two.phase} cannot be 'learned': {two.name} learns nothing")
         _check_rounds(one, two, error)
     _check_starts(ordered, error)
@@ -323,7 +347,7 @@ def drive(
     for _ in range(rounds):
         plan = refresh([own for own, _ in history]) if history else first
         history.append((plan, collect(plan)))
-        if NAMED[plan.name].learns:
+        if plan.learns:
             plan = follow(history)
             history.append((plan, collect(plan)))
     return history

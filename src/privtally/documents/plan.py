@@ -6,21 +6,29 @@ every report and every count, and its meaning never changes. The digest of a cam
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
 import msgspec
+import numpy as np
 
+from privtally.documents.estimate import Estimate
 from privtally.errors import PlanError, meant
 from privtally.exact import canonical
 from privtally.exact.randomness import Source, SystemSource
-from privtally.exact.rational import rounded_up
+from privtally.exact.rational import nearest_distribution, rounded_up
+from privtally.mechanisms.fills import Row, RowFill
 from privtally.mechanisms.mechanism import Mechanism
 from privtally.mechanisms.named import NAMED, Groups, PartPlan, build
 from privtally.mechanisms.together import TogetherPlan, together
 from privtally.names import MECHANISMS, MechanismName, Rule, plain_name
-from privtally.schema import Schema
+from privtally.schema import Schema, label_text
+
+Priors = Mapping[str, Mapping[str, float]] | Estimate
+"""The share of every label of every attribute that the public knows, or believes, before anybody is asked."""
+CLOSE_TO_WHOLE = 1e-6
+"""By how much the priors of an attribute may miss 1 in sum: they were rounded by whoever wrote them down."""
 
 MOST_PIVOTS = 3
 """The largest number of questions that a report may answer in a group."""
@@ -173,7 +181,7 @@ class Plan(
         places = list(range(len(self.schema.attributes)))
         if len(groups) < 2 or not all(groups) or sorted(own for group in groups for own in group) != places:
             raise PlanError("a plan's 'groups' must be at least two, with every attribute in exactly one of them")
-        alone = self.learned is None and NAMED[self.name].learns
+        alone = self.learned is None and self.learns
         if [part.attributes for part in self.parts] != ([(own,) for own in places] if alone else list(groups)):
             raise PlanError(
                 "the parts of a plan must be its 'groups'; a first phase that others learn from asks all alone"
@@ -181,7 +189,7 @@ class Plan(
 
     def _check_decoys(self) -> None:
         """Refuse a later phase that shows other than the campaign's first plan says."""
-        if self.decoys is not None and (not NAMED[self.name].learns or self.decoys < 0):
+        if self.decoys is not None and (not self.learns or self.decoys < 0):
             raise PlanError("only the plans of a mechanism that learns have 'decoys' of their own, 0 or more")
         if self.learned is not None:
             for part in self.parts:
@@ -193,6 +201,17 @@ class Plan(
     def digest(self) -> str:
         """SHA-256 of the plan's canonical JSON: its name everywhere else."""
         return canonical.digest(msgspec.to_builtins(self))
+
+    @property
+    def has_priors(self) -> bool:
+        """Whether it states the priors that campaigns of its mechanism else learn from a first phase."""
+        stated = any(isinstance(part.fill, RowFill) for part in self.parts)
+        return stated and self.learned is None and NAMED[self.name].learned is RowFill
+
+    @property
+    def learns(self) -> bool:
+        """Whether every round of its campaign has a phase that is learned."""
+        return NAMED[self.name].learns and not self.has_priors
 
     @property
     def campaign_id(self) -> str:
@@ -278,6 +297,7 @@ def design(
     together: int | None = None,
     single: float | None = None,
     pairs_of: Sequence[Sequence[str]] | None = None,
+    priors: Priors | None = None,
     source: Source | None = None,
 ) -> Plan:
     """The first plan of a new campaign, which one person may answer `answers` times.
@@ -286,8 +306,9 @@ def design(
     smp and rs-fd a report may answer several `pivots` of a group, which share the group's budget. Beside them a report
     shows so many `decoys`, made-up answers to other questions of the group: none with smp and all others with every
     other mechanism, unless given. With pairs a report answers `together` questions at once, 2 unless given, of all sets
-    of questions or of those that `pairs_of` names; a share of the people, `single`, is asked one question instead. The
-    random bits that tell it from every other campaign come from `source`, the operating system's if not given.
+    of questions or of those that `pairs_of` names; a share of the people, `single`, is asked one question instead.
+    With public `priors`, the share of every label of every attribute, rs-rfd has one phase. The random bits that tell
+    it from every other campaign come from `source`, the operating system's if not given.
     """
     mechanism = mechanism_named(mechanism)
     if type(answers) is not int:
@@ -305,7 +326,10 @@ def design(
     elif (together, single, pairs_of) != (None, None, None):
         raise PlanError(f"together, single and pairs_of have no effect with {mechanism}; use pairs, or leave them out")
     places = None if groups is None else group_places(schema, groups)
-    parts = () if jointly else NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots, decoys)
+    rows = None if priors is None else _prior_rows(schema, mechanism, priors)
+    parts = () if jointly else NAMED[mechanism].first(schema.sizes, Fraction(epsilon), places, pivots, decoys, rows)
+    if rows is not None and all(part.fill is None for part in parts):
+        raise PlanError("priors have no effect where a report shows no decoys; leave them out")
     return Plan(
         schema=schema,
         epsilon=epsilon,
@@ -315,9 +339,35 @@ def design(
         parts=parts,
         together=jointly,
         groups=None if places is None else several(places),
-        decoys=decoys if NAMED[mechanism].learns else None,
+        decoys=decoys if NAMED[mechanism].learns and rows is None else None,
         nonce=(source or SystemSource()).words(2).tobytes().hex(),
     )
+
+
+def _prior_rows(schema: Schema, mechanism: MechanismName, priors: Priors) -> list[Row]:
+    """The priors of every attribute as a plan states them; refused unless they are distributions over its labels."""
+    if NAMED[mechanism].learned is not RowFill:
+        raise PlanError(f"priors have no effect with {mechanism}; use rs-rfd, or leave them out")
+    known = priors.to_dict() if isinstance(priors, Estimate) else priors
+    if unknown := [name for name in known if name not in schema.names]:
+        raise PlanError(f"the priors are of a question '{unknown[0]}' that is not asked; leave it out, or name it so")
+    rows = []
+    for attribute in schema.attributes:
+        if attribute.name not in known:
+            raise PlanError(f"the priors miss question '{attribute.name}'; give a share for each of its answers")
+        shares = {label_text(label): share for label, share in known[attribute.name].items()}
+        where = f"the priors of question '{attribute.name}'"
+        if different := [label for label in attribute.labels if label not in shares]:
+            raise PlanError(f"{where} miss the answer '{different[0]}'; give its share, 0 if nobody gives it")
+        if different := [label for label in shares if label not in attribute.labels]:
+            raise PlanError(f"{where} have an answer '{different[0]}' that it has not; leave it out, or spell it so")
+        weights = np.array([shares[label] for label in attribute.labels])
+        if weights.dtype.kind not in "fi" or not (np.isfinite(weights) & (weights >= 0)).all():
+            raise PlanError(f"{where} must be shares from 0 to 1; one is negative or no number")
+        if abs(weights.sum() - 1) > CLOSE_TO_WHOLE:
+            raise PlanError(f"{where} must sum to 1, they sum to {weights.sum():g}")
+        rows.append(nearest_distribution(weights))
+    return rows
 
 
 def _jointly(

@@ -293,8 +293,7 @@ class Study:
 
 def check_possible(study: Study, mechanism: MechanismName, epsilon: float) -> None:
     """Refuse a mechanism that cannot ask these people these questions."""
-    Asking(mechanism).first_plan(study.records.schema, epsilon)
-    if NAMED[mechanism].learns:
+    if Asking(mechanism).first_plan(study.records.schema, epsilon).learns:
         Learning(phase1_share=study.phase1_share).phase1_people(study.people)
     schema = study.records.schema
     most = MOST_ANSWERS_ONE_BY_ONE // len(schema.attributes)
@@ -459,7 +458,7 @@ def _runs(
 ) -> Iterator[Run]:
     """A campaign in every run; through a mechanism of one's own the people one by one, in an order of chance."""
     schema, asked = study.records.schema, [study.people]
-    if isinstance(first, Plan) and NAMED[first.name].learns:
+    if isinstance(first, Plan) and first.learns:
         asked = [Learning(phase1_share=study.phase1_share).phase1_people(study.people)]
         asked.append(study.people - asked[0])
         learning = msgspec.structs.replace(learning, people=asked[1])

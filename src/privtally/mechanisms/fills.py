@@ -269,7 +269,7 @@ class UniformFill(Fill, frozen=True, tag="uniform"):
 class RowFill(Fill, frozen=True, tag="row"):
     """A code from the attribute's own row."""
 
-    title: ClassVar[str] = "drawn from priors that earlier phases taught"
+    title: ClassVar[str] = "drawn from priors"
     rows: tuple[Row, ...]
 
     def check(self, asked: Sequence[Asked], pivots: int) -> None:

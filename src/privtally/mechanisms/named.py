@@ -20,6 +20,7 @@ from privtally.mechanisms.fills import (
     CopyFill,
     Fill,
     Places,
+    Row,
     RowFill,
     TableFill,
     UniformFill,
@@ -168,11 +169,13 @@ class Named:
         groups: Groups | None = None,
         pivots: int = 1,
         decoys: int | None = None,
+        rows: Sequence[Row] | None = None,
     ) -> tuple[PartPlan, ...]:
         """The parts of a campaign's first phase, all attributes in one group if no groups are given; refused if the
-        mechanism does not take these numbers of labels, or has no groups or no second pivot.
+        mechanism does not take these numbers of labels, or has no groups or no second pivot. With a row of priors for
+        each attribute there is nothing to learn: they fill what a report shows beside its pivots.
         """
-        if pivots > 1 and self.asks_all:
+        if pivots > 1 and self.asks_all and rows is None:
             raise PlanError(
                 "in a first phase only smp and rs-fd answer several questions a report (pivots); rs-rfd and cond-rr "
                 "may from the second phase on (learn)"
@@ -185,6 +188,10 @@ class Named:
                 raise PlanError("a mechanism that learns needs at least two questions in a group; use spl or smp")
             for group in groups:
                 self.learned.check_sizes([sizes[own] for own in group], 1)
+        if rows is not None:
+            budget = epsilon / len(groups)
+            fills = ((group, RowFill(tuple(rows[own] for own in group))) for group in groups)
+            return tuple(asking(group, sizes, budget, fill, pivots=pivots, decoys=decoys) for group, fill in fills)
         if self.asks_all:
             return each_alone(sizes, epsilon)
         shown = self.decoys if decoys is None else decoys

@@ -18,7 +18,6 @@ from privtally.documents.counts import Counts
 from privtally.documents.plan import Plan, check_people
 from privtally.errors import CampaignError, RequestError, UnavailableError
 from privtally.exact import canonical
-from privtally.mechanisms.named import NAMED
 from privtally.names import HIDE_AMONG, HideAmong, MechanismChoice, MechanismName
 from privtally.schema import Schema
 from privtally.store import campaigns
@@ -71,6 +70,8 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     single: float | None = None
     pairs_of: tuple[tuple[str, ...], ...] | None = None
     """What the mechanism pairs asks together, and the share of people whom it asks one question instead."""
+    priors: dict[str, dict[str, float]] | None = None
+    """The shares from which rs-rfd draws its decoys, in one phase."""
     hide_among: HideAmong = HIDE_AMONG
     """Among how many questions mechanism auto hides the one that is used."""
     options: Options = msgspec.field(default_factory=Options)
@@ -90,11 +91,11 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_people(self.people)
         usual = Options()
         changed = any(getattr(self.options, name) != getattr(usual, name) for name in Learning.__struct_fields__)
-        jointly = (self.together, self.single, self.pairs_of)
-        if (self.groups, self.pivots, self.decoys, *jointly) != (None, 1, None, None, None, None) or changed:
+        chosen = (self.groups, self.decoys, self.together, self.single, self.pairs_of, self.priors)
+        if any(own is not None for own in chosen) or self.pivots != 1 or changed:
             raise RequestError(
-                "mechanism auto chooses 'groups', 'pivots', 'decoys', what is asked 'together' and how to learn, in "
-                "the options too; leave them out"
+                "mechanism auto chooses 'groups', 'pivots', 'decoys', what is asked 'together', 'priors' and how to "
+                "learn, in the options too; leave them out"
             )
 
     @property
@@ -109,6 +110,7 @@ class NewCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self.together,
             self.single,
             self.pairs_of,
+            self.priors,
             self.options,
         )
 
@@ -123,7 +125,7 @@ def _begun(new: NewCampaign, advise: Advise | None) -> tuple[NewCampaign, Plan]:
     """The campaign with a mechanism, and its first plan."""
     chosen = new if new.people is None else _advised(new, new.people, advise)
     plan = chosen.asking.first_plan(chosen.schema, chosen.epsilon, answers=chosen.answers)
-    if NAMED[plan.name].learns:
+    if plan.learns:
         check_groups(plan, chosen.options)
     return chosen, plan
 
@@ -350,7 +352,7 @@ def is_early(campaign: StoredCampaign, token: str) -> bool:
     A hash under the campaign's id decides it and never the order of arrival, so that those who are early and those who
     are late are in all phases alike.
     """
-    if not NAMED[campaign.plans[0].name].learns:
+    if not campaign.plans[0].learns:
         return True
     drawn = hmac.digest(bytes.fromhex(campaign.id), token.encode(), "sha256")
     return int.from_bytes(drawn[:8], "big") < campaign.options.share * 2**64

@@ -24,7 +24,6 @@ from privtally.documents.estimate import NORMAL_95, Estimate
 from privtally.documents.plan import Plan
 from privtally.errors import EstimateError, LearningError
 from privtally.mechanisms.mechanism import Part
-from privtally.mechanisms.named import NAMED
 from privtally.privacy.loss import certify
 from privtally.service import collector as exports
 from privtally.service import operations
@@ -95,7 +94,7 @@ class Standing:
 
     @property
     def learns(self) -> bool:
-        return NAMED[self.campaign.plans[0].name].learns
+        return self.campaign.plans[0].learns
 
     @property
     def state(self) -> str:
@@ -152,7 +151,7 @@ async def standing(collector: Collector, campaign: StoredCampaign) -> Standing:
     """Where a survey stands now."""
     people, share = campaign.options.people, campaign.options.share
     hoped = people  # in the later phases, where the mechanism learns
-    if people is not None and NAMED[campaign.plans[0].name].learns:
+    if people is not None and campaign.plans[0].learns:
         hoped = round(people * (share if campaign.plans[-1].learned is None else 1) / (1 - share))
     return Standing(campaign, tuple(await operations.totals(collector.store, campaign)), hoped)
 
@@ -274,7 +273,7 @@ async def _invited(collector: Collector, campaign_id: str) -> StoredCampaign:
 
 async def _invitation_values(collector: Collector, campaign: StoredCampaign) -> dict[str, Any]:
     issued, spent = await collector.store.read(partial(count_tokens, campaign=campaign))
-    learns = NAMED[campaign.plans[0].name].learns
+    learns = campaign.plans[0].learns
     early = campaign.options.share if learns else None
     return {"campaign": campaign, "issued": issued, "spent": spent, "most": MOST_AT_ONCE, "early": early}
 
