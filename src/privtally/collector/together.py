@@ -246,8 +246,7 @@ class Answers:
         inside = each.undoing.rows(each.undoing.kept([each.places.index(one), each.places.index(two)]))
         table = inside.reshape(self.sizes[one], self.sizes[two], -1)
         rests = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True)
-        whole: Floats = (rests + table.mean(axis=(0, 1))).reshape(len(inside), -1)
-        return whole
+        return np.asarray((rests + table.mean(axis=(0, 1))).reshape(len(inside), -1))
 
     def inside(self, one: int, two: int) -> Floats:
         """The covariance of the cells of a table of two questions that some reports answer, for given margins."""
