@@ -361,11 +361,9 @@ def estimate(
     history = read_history(phase)
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate
-        sentences: list[str] = []
         if pairs:
             refuse_without_effect(context, ["pair", "top", "by_round"], "with --pairs")
             result = estimate_pairs(history, method)
-            sentences = going_together(history)[:5]
             draw = partial(heat_map.draw_all, result)
         elif pair is not None:
             refuse_without_effect(context, ["top", "by_round"], "with --pair")
@@ -393,7 +391,7 @@ def estimate(
         print_json(result, console)
     else:
         render.describe(result, console)
-        for sentence in sentences:
+        for sentence in going_together(history)[:5] if pairs else ():
             console.print(sentence)
 
 

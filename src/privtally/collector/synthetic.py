@@ -173,8 +173,8 @@ def _covariance(alone: Found, places: Sequence[int]) -> Floats:
     blocks = [[alone.covariance(one, two) for two in places] for one in places]
     if all(block is not None for row in blocks for block in row):
         return np.block([[np.asarray(block) for block in row] for row in blocks])
-    variances = np.concatenate([alone.variances[place] for place in places])
-    return np.diag(np.minimum(variances, 0.25))  # of what nobody was asked, anything may be true
+    # Of what nobody was asked anything may be true.
+    return np.diag(np.minimum(np.concatenate([alone.variances[place] for place in places]), 0.25))
 
 
 def _evidence(history: History) -> tuple[History, Found, dict[Places, _Table], list[Places]]:
@@ -231,8 +231,8 @@ def _in_trees(alone: Sequence[Floats], tables: dict[Places, Floats], rows: int, 
             table = tables[pair] if pair[0] == one else tables[pair].T
             sums = table.sum(axis=1, keepdims=True)
             given = np.divide(table, sums, out=np.tile(alone[two], (sizes[one], 1)), where=sums > 0)
-            people = np.bincount(codes[:, one], minlength=sizes[one])[:, None]
-            for label, drawn in enumerate(_drawn(given * people, generator)):
+            people = np.bincount(codes[:, one], minlength=sizes[one])
+            for label, drawn in enumerate(_drawn(given * people[:, None], generator)):
                 codes[codes[:, one] == label, two] = drawn
             done.add(two)
             todo.insert(0, two)
@@ -274,7 +274,7 @@ def synthetic(
 
     def links(chosen: Sequence[Places]) -> tuple[Link, ...]:
         found = [((schema.names[one], schema.names[two]), tables[one, two]) for one, two in chosen]
-        return tuple(Link(names, table.information, table.p_value) for names, table in found)
+        return tuple(Link(names, own.information, own.p_value) for names, own in found)
 
     synthesis = Synthesis(
         rows=rows,

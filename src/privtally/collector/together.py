@@ -204,6 +204,9 @@ class Answers:
 
     def table(self, one: int, two: int) -> JointTable | None:
         """The table of two questions with their frequencies as margins; None if no report answers both."""
+        if one > two:
+            turned = self.table(two, one)
+            return turned and JointTable(turned.frequencies.T, turned.variances.T, turned.reports)
         both = [each for each in self.sets if {one, two} <= set(each.places)]
         if not both:
             return None

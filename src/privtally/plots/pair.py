@@ -96,7 +96,7 @@ def draw_all(pairs: PairEstimates) -> "Figure":
         clear = np.where(np.abs(beyond) > bound * np.array(table.standard_errors), 100 * beyond, np.nan)
         cells[table.attributes] = clear[np.ix_(*order)].T
     shown = list(labels)[:MOST_QUESTIONS]
-    most = max(float(np.nanmax(np.abs(own), initial=0)) for own in cells.values()) or 1.0
+    most = 1.4 * max(float(np.nanmax(np.abs(own), initial=0)) for own in cells.values()) or 1.0  # so black is readable
     colours = LinearSegmentedColormap.from_list("more", [VERMILION, "white", BLUE]).with_extremes(bad=GRID)
     wide, tall = [len(labels[name]) for name in shown[:-1]], [len(labels[name]) for name in shown[1:]]
     size = max(SMALL[0] * sum(wide) + 2.5, 6.0), SMALL[1] * sum(tall) + 3.0
@@ -116,8 +116,7 @@ def draw_all(pairs: PairEstimates) -> "Figure":
             panel.set_ylabel(wrapped(beside, 1.4, lines=2) if first else "")
             for place in zip(*np.nonzero(~np.isnan(own)), strict=True):
                 text = f"{own[place]:+.0f}" if abs(own[place]) >= 1 else f"{own[place]:+.1f}"
-                ink = "white" if abs(own[place]) > DARK * most else "black"
-                panel.text(place[1], place[0], text, ha="center", va="center", color=ink, fontsize=7)
+                panel.text(place[1], place[0], text, ha="center", va="center", fontsize=7)
         figure.suptitle(wrapped(IN_GRID, size[0] - 0.3, size=11, lines=4), fontsize=11)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
