@@ -39,7 +39,7 @@ from tests.support import schema_of
 from tests.tables.frame_kinds import KINDS
 
 LEARNING = [name for name in MECHANISMS if NAMED[name].learns]
-SINGLE = [name for name in MECHANISMS if not NAMED[name].learns]
+SINGLE = [name for name in MECHANISMS if not NAMED[name].learns and name != "pairs"]
 
 
 def people(count: int, sizes: tuple[int, ...] = (3, 3, 3)) -> Records:
@@ -63,7 +63,7 @@ def test_a_whole_job_comes_close_to_the_truth(mechanism: MechanismName) -> None:
     assert [phase.plan.phase for phase in job.phases] == ([1, 2] if NAMED[mechanism].learns else [1])
     assert sum(phase.counts.reports for phase in job.phases) == len(records)
     assert len({phase.plan.campaign_id for phase in job.phases}) == 1
-    for method in METHODS:
+    for method in METHODS if mechanism != "pairs" else METHODS[:2]:  # the paper asks no questions together
         result = job.estimate(method)
         assert [used.plan for used in result.provenance.phases] == [phase.plan.digest for phase in job.phases]
         for own, attribute in enumerate(result.attributes.values()):

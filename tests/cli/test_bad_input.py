@@ -182,7 +182,7 @@ def test_the_same_mistake_is_said_alike(
         (("rnu",), "privtally: there is no command rnu; did you mean run?"),
         (("zzz",), "privtally: there is no command zzz; privtally --help lists all"),
         (("campaign", "creat"), "there is no command campaign creat; did you mean create?"),
-        (("run", "data.csv", "-m", "smpp"), "cond-rr, got 'smpp'; did you mean smp?"),
+        (("run", "data.csv", "-m", "smpp"), "pairs, got 'smpp'; did you mean smp?"),
         (("run", "data.csv", "-m", "zzz"), "--mechanism must be one of auto, spl,"),
         (("estimate", "--phase", "a", "b", "--method", "likelihoods"), "got 'likelihoods'; did you mean likelihood?"),
         (("compare", "data.csv", "--mechanisms", "smpp"), "--mechanisms must be one of spl,"),

@@ -113,10 +113,10 @@ def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path
     assert variants == {
         ("spl", None, None), ("smp", None, None), ("rs-fd", None, None), ("rs-rfd", None, None),
         ("cond-rr", None, None), ("corr-rr", "robust", None), ("corr-rr", "proposition", None),
-        ("corr-rr", "published", None), ("rs-fd", None, 1),
+        ("corr-rr", "published", None), ("rs-fd", None, 1), ("pairs", None, None),
     }  # fmt: skip
     assert {row["method"] for row in rows} == {"likelihood", "paper", "unbiased", "paper+simplex", "unbiased+simplex"}
-    assert len(rows) == (9 + 8) * 5  # at ε = 3 spl is recommended
+    assert len(rows) == (9 + 8) * 5 + 2 * 3  # at ε = 3 spl is recommended; pairs has no estimate of the paper's
     assert [(row["epsilon"], row["mse"]) for row in rows] == sorted((row["epsilon"], row["mse"]) for row in rows)
     assert program(*words[:-1], 2, "--json").json() == rows
 
@@ -195,7 +195,7 @@ def test_few_people_can_be_asked_by_what_needs_few(program: Program, schema: Pat
     assert "Left out corr-rr: 3 people are too few for two phases" in said.err
     assert "In some runs of smp nothing could be estimated" in said.err
     assert [row["mechanism"] for row in said.json()].count("smp") == 1
-    assert {row["mechanism"] for row in said.json()} == {"spl", "smp", "rs-fd"}
+    assert {row["mechanism"] for row in said.json()} == {"spl", "smp", "rs-fd", "pairs"}
 
 
 def test_many_users_of_a_wide_schema_are_refused(program: Program) -> None:

@@ -31,7 +31,7 @@ def any_counts(draw: st.DrawFn, plan: Plan) -> Phase:
     """A few different reports, each any number of times: one-sided, contradictory, impossible, or next to none."""
     made_up = np.random.default_rng(draw(st.integers(0, 2**32)))
     many = draw(st.integers(1, 12))
-    codes = np.empty((many, plan.mechanism.width), dtype=np.int64)
+    codes = made_up.integers(plan.mechanism.outputs, size=(many, plan.mechanism.width))
     for part in plan.mechanism.parts:
         for row in range(many):
             shown = made_up.choice(len(part.attributes), part.shown, replace=False)

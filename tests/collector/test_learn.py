@@ -172,7 +172,7 @@ def test_what_cannot_be_learned_is_refused() -> None:
     zeros = np.zeros((3, 2), dtype=np.uint8)
     for mechanism in (name for name, named in NAMED.items() if not named.learns):
         single = first_plan((2, 2), 1.0, mechanism)
-        codes = np.array([[0, 2], [2, 0]] if mechanism == "smp" else [[0, 0]], dtype=np.uint8)
+        codes = np.array([[0, 2], [2, 0]] if mechanism == "smp" else [[0] * single.mechanism.width], dtype=np.uint8)
         with pytest.raises(LearningError, match=mechanism):
             learn([(single, count(single, codes))])
     for nothing_there in ([], [(plan, nothing(plan))], [(plan, counts), (second, nothing(second))]):

@@ -77,6 +77,8 @@ def plans_of(kind: str) -> list[Plan]:
     if kind == "questions":
         return [design(Schema.from_toml(QUESTIONS), 2.0, "spl", source=Scripted([7, 7]))]
     name: MechanismName = next(name for name in MECHANISMS if name == kind)
+    if name == "pairs":
+        return [first_plan((3, 2, 3), 1.5, name, single=0.25)]
     first, fill = first_plan((3, 3), 1.5, name), fill_of(name, (3, 3), seed=4)
     return [first] if fill is None else [first, first.next(*_second(first, fill))]
 
@@ -113,7 +115,8 @@ def documents(kind: str) -> dict[str, bytes]:
         found[f"certificate-{plan.phase}.json"] = dump_certificate(certify(plan))
     if kind == "rounds":
         found["estimate-by-round.json"] = estimate(history, "unbiased", by_round=True).dump()
-    estimates = {f"estimate-{method}.json": estimate(history, method).dump() for method in FROZEN}
+    frozen = FROZEN if kind != "pairs" else FROZEN[:1]  # the paper asks no questions together
+    estimates = {f"estimate-{method}.json": estimate(history, method).dump() for method in frozen}
     return found | estimates | (tables(given) if kind in WITH_TABLES else {})
 
 

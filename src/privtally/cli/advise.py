@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Argument, Option
 
 from privtally.cli import options
@@ -173,6 +174,7 @@ PHASE1_SHARE = 0.1
 
 
 def advise(
+    context: typer.Context,
     schema: Annotated[
         Path,
         Argument(metavar="SCHEMA", help="The questions: a schema in .toml or .json, or 4x3 for four of three answers."),
@@ -219,6 +221,8 @@ def advise(
         raise CampaignError(f"--within must be above 0 and at most 100 percentage points, got {within}")
     if pilot is not None and not every:
         raise CampaignError("--pilot has no effect without --all, which simulates; leave it out, or add --all")
+    if pairs:
+        options.refuse_without_effect(context, ["hide_among"], "with --pairs: a report says which questions it answers")
     if every and pairs:
         raise CampaignError("--all has no effect with --pairs: two-way tables are not simulated; leave it out")
     the_schema = (None if schema.exists() else lab.shape(str(schema))) or read_schema(schema)
@@ -257,7 +261,7 @@ def advise(
 
 def _sentences(schema: "Schema", question: "Question", chosen: "Advice", said: "Advice") -> Iterator[str]:
     from privtally.cli import render
-    from privtally.lab.advise import about_hiding, layout
+    from privtally.lab.advise import about_hiding, layout, recommend
 
     what = "a cell of a two-way table" if question.pairs else "the share of an answer"
     asked = f"with {question.people:,} people at ε = {question.epsilon:g}"
@@ -265,7 +269,14 @@ def _sentences(schema: "Schema", question: "Question", chosen: "Advice", said: "
     if chosen.points > USELESS:
         yield "That says nothing: ask more people, spend a larger ε, or ask less."
     yield _shown(schema, chosen.design) + render.if_said(chosen, said) + "."
-    if fewer := about_hiding(schema, question.hide_among, chosen.design):
+    if chosen.single is not None:
+        alone = recommend(schema, question.epsilon, question.people, hide_among=1)
+        yield (
+            f"For the share of an answer to a single question expect {render.points(chosen.single.points)}; "
+            f"± {render.number(alone.points)} if nobody were asked two ({layout(alone.design)})."
+        )
+    fewer = about_hiding(schema, question.hide_among, chosen.design)
+    if fewer and not question.pairs:
         yield fewer
 
 
@@ -273,6 +284,8 @@ def _shown(schema: "Schema", design: "Asking") -> str:
     """What a report shows, and who can tell what was used."""
     if design.mechanism == "spl":
         return "Every report answers every question, so that there is none to guess"
+    if design.mechanism == "pairs":
+        return "Every report says which two questions it answers; the answers themselves stay private"
     if design.mechanism == "smp":
         return "Every report says which question was really used; the answer itself stays private"
     groups = design.groups or [schema.names]

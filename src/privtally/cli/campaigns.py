@@ -44,6 +44,9 @@ def create(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    together: options.TogetherOption = None,
+    single: options.SingleOption = None,
+    pairs_of: options.PairsOfOption = None,
     people: Annotated[
         int | None,
         Option(metavar="N", help="How many people the second phase will ask; for --mechanism auto, how many in all."),
@@ -71,7 +74,8 @@ def create(
     the_schema = read_schema(schema)
     among = options.read_hide_among(hide_among)
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
+    jointly = {"together": together, "single": single, "pairs_of": pairs_of}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **jointly)
     if asking is None:
         options.check_people_said(people)
         how: dict[str, Any] = {"mechanism": "auto", "people": people, "hide_among": among}

@@ -166,6 +166,28 @@ DecoysOption = Annotated[
         help="How many made-up answers a report shows beside the real one (not with spl); none with smp, else all.",
     ),
 ]
+TogetherOption = Annotated[
+    int | None,
+    Option(
+        rich_help_panel=FINER, metavar="N", help="How many questions a report answers together, 2 or 3 (with pairs)."
+    ),
+]
+SingleOption = Annotated[
+    float | None,
+    Option(
+        rich_help_panel=FINER,
+        metavar="SHARE",
+        help="The share of people who are asked a single question instead (with pairs); none if not given.",
+    ),
+]
+PairsOfOption = Annotated[
+    str | None,
+    Option(
+        rich_help_panel=FINER,
+        metavar="A,B;A,C",
+        help="The questions that are asked together (with pairs); every two if not given.",
+    ),
+]
 _PHASE = Option(
     metavar="PLAN COUNTS", help="A plan and its counts; once for the first phase, once for the second, and so on."
 )
@@ -289,6 +311,10 @@ def read_asking(
     if "groups" in typed:
         pivots, decoys = typed.get("pivots", 1), typed.get("decoys")
         typed["groups"] = read_groups(typed["groups"], schema, epsilon, mechanism, pivots, decoys)
+    if "pairs_of" in typed:
+        typed["pairs_of"] = named_groups(typed["pairs_of"], schema)
+    if mechanism == "pairs":
+        err.print("A report says which questions it answers: nobody's question is hidden among others.")
     return Asking.of(mechanism, **typed)
 
 

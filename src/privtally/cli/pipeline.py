@@ -49,6 +49,9 @@ def design(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    together: options.TogetherOption = None,
+    single: options.SingleOption = None,
+    pairs_of: options.PairsOfOption = None,
     coarsen: options.CoarsenFlag = False,
     force: options.ForceFlag = False,
     json: JsonFlag = False,
@@ -68,7 +71,9 @@ def design(
     the_schema = coarsened(read_schema(schema)) if coarsen else read_schema(schema)
     if mechanism != "auto":
         refuse_without_effect(context, ["people"], f"with {mechanism} in a first plan")
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, groups=groups, pivots=pivots, decoys=decoys)
+    asked = {"groups": groups, "pivots": pivots, "decoys": decoys}
+    jointly = {"together": together, "single": single, "pairs_of": pairs_of}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **jointly)
     if asking is None:
         among = options.read_hide_among(hide_among)
         asking = recommended(the_schema, epsilon, options.check_people_said(people), hide_among=among).design

@@ -22,6 +22,7 @@ from privtally.exact.rational import log_floor, rounded_up
 from privtally.mechanisms.fills import CopyFill, undeclared
 from privtally.mechanisms.mechanism import Part
 from privtally.mechanisms.named import NAMED
+from privtally.mechanisms.together import Together
 
 if TYPE_CHECKING:
     from privtally.lab.advise import Advice
@@ -74,6 +75,8 @@ def if_said(chosen: "Advice", said: "Advice") -> str:
     return f"; ± {number(said.points)} if a report may say which question it answers (--hide-among 1)"
 
 
+MOST_SETS = 20
+"""So many sets of questions are listed."""
 QUANTILES = {0.25: "a quarter is below", 0.5: "half is below (median)", 0.75: "three quarters are below"}
 
 
@@ -264,6 +267,7 @@ def summary(document: Plan | Counts | Estimate) -> dict[str, Any]:
                 "attributes": {attribute.name: attribute.size for attribute in document.schema.attributes},
                 "groups": msgspec.to_builtins(document.groups),
                 "parts": msgspec.to_builtins(document.parts),
+                "together": msgspec.to_builtins(document.together),
             }
         case Counts():
             counts = [tally.tolist() for tally in document.attributes]
@@ -305,6 +309,9 @@ def _describe_plan(plan: Plan, console: Console) -> None:
     mechanism = plan.mechanism
     realised = log_floor(mechanism.ratio)
     console.print(f"Promised: ε = {plan.epsilon:g} for a whole record. Realised by integer weights: ε = {realised}.")
+    if isinstance(mechanism, Together):
+        _describe_together(plan, mechanism, console)
+        return
     table = Table("question", "answers", "kept as it is", title="What happens to an answer", title_justify="left")
     for attribute, (number, place) in zip(plan.schema.attributes, mechanism.places, strict=True):
         part = mechanism.parts[number]
@@ -333,6 +340,24 @@ def _describe_plan(plan: Plan, console: Console) -> None:
         console.print(sentence)
 
 
+def _describe_together(plan: Plan, mechanism: Together, console: Console) -> None:
+    """Which questions are asked together, and what happens to their answers."""
+    table = Table("questions", "answers", "kept as it is", title="What happens to the answers", title_justify="left")
+    for places, channel in list(zip(mechanism.sets, mechanism.asked, strict=True))[:MOST_SETS]:
+        kept = share(channel.inside * channel.same / channel.total)
+        if channel.inside > 1:
+            kept += f" as one of {channel.inside:,} of {channel.outputs:,} codes"
+        names = " and ".join(plan.schema.names[place] for place in places)
+        table.add_row(Text(names), f"{channel.inputs:,} together" if len(places) > 1 else f"{channel.inputs:,}", kept)
+    console.print(table)
+    if (more := len(mechanism.sets) - MOST_SETS) > 0:
+        console.print(f"and {more:,} more sets of questions")
+    size = len(mechanism.sets[0])
+    console.print(f"Of {mechanism.joint:,} sets of {size} questions one is chosen at random; the report says which.")
+    if mechanism.single:
+        console.print(f"{share(mechanism.single)} of the people are asked a single question instead.")
+
+
 def _beside(part: Part) -> str:
     """What a report shows beside the answers that were chosen."""
     if part.fill is None:
@@ -344,6 +369,8 @@ def _beside(part: Part) -> str:
 
 def _asked(plan: Plan) -> str:
     """How many answers are randomised, and with how much of the budget."""
+    if plan.together is not None:
+        return f"{plan.together.size} random answers together randomised with the whole budget"
     numbers = {part.pivots for part in plan.parts}
     chosen = "one random answer" if numbers == {1} else f"{max(numbers)} random answers"
     most = "" if len(numbers) == 1 else "at most "
@@ -455,7 +482,7 @@ def print_comparison(rows: Sequence["Score"], people: int, runs: int, *, every: 
 
     for epsilon in dict.fromkeys(row.epsilon for row in rows):
         ranked = [row for row in rows if row.epsilon == epsilon]
-        hidden = [row for row in ranked if row.asking.mechanism != "smp"][:1]
+        hidden = [row for row in ranked if row.asking.mechanism not in ("smp", "pairs")][:1]
         said = [f"{row.name} with method {row.method}, {points(row.points)}" for row in (ranked[0], *hidden)]
         hides = (
             f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], ranked[:1]) else ""

@@ -44,6 +44,9 @@ def run(
     groups: options.GroupsOption = None,
     pivots: options.PivotsOption = 1,
     decoys: options.DecoysOption = None,
+    together: options.TogetherOption = None,
+    single: options.SingleOption = None,
+    pairs_of: options.PairsOfOption = None,
     coarsen: options.CoarsenFlag = False,
     json: JsonFlag = False,
 ) -> None:
@@ -64,7 +67,8 @@ def run(
     check_output(plot, [data, path])
     among = options.read_hide_among(hide_among)
     asked = {"groups": groups, "pivots": pivots, "decoys": decoys, "rule": rule, "phase1_share": phase1_share}
-    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked)
+    jointly = {"together": together, "single": single, "pairs_of": pairs_of}
+    asking = options.read_asking(context, the_schema, epsilon, mechanism, **asked, **jointly)
     with ExitStack() as stack:
         directory = None if output is None else stack.enter_context(write_whole_directory(output))
         records = read_answers(data, the_schema)

@@ -134,7 +134,7 @@ class _Set:
 
 @lru_cache(maxsize=4)
 def _answers(mechanism: Together, counts: Counts) -> "Answers":
-    return Answers(mechanism, counts)
+    return Answers(mechanism, counts.attributes[0])
 
 
 def answers_of(history: History) -> "Answers | None":
@@ -147,9 +147,10 @@ def answers_of(history: History) -> "Answers | None":
 class Answers:
     """What all reports to a plan that asks questions together say."""
 
-    def __init__(self, mechanism: Together, counts: Counts) -> None:
+    def __init__(self, mechanism: Together, tally: Floats | Integers) -> None:
+        """`tally` says how often each code came."""
         self.sizes = mechanism.sizes
-        tallies = np.split(counts.attributes[0].astype(float), mechanism.starts[1:-1])
+        tallies = np.split(tally.astype(float), mechanism.starts[1:-1])
         every = (
             _Set(places, undoing(channel, mechanism.shape(number)), tally)
             for number, (places, channel, tally) in enumerate(

@@ -228,6 +228,9 @@ class Plan(
         shown = sum(part.pivots + part.decoys for part in self.parts)
         many = len(self.schema.attributes)
         asked = f"a report shows {shown} of {many} answers" if shown < many else f"a report shows all {many} answers"
+        if self.together is not None:
+            alone = ", or one alone" if self.together.single else ""
+            asked = f"a report answers {self.together.size} of them together{alone}, and says which"
         decoys = sum(part.decoys for part in self.parts)
         which = f", {decoys} of them made up" if decoys else ""
         times = f"{rounded_up(math.exp(self.epsilon)):,f}"
@@ -335,6 +338,12 @@ def _jointly(
         size = size or max(map(len, sets), default=2)
         if wrong := [names for names in named if len(names) != size]:
             raise PlanError(f"{size} questions are asked together, not {len(wrong[0])} as in '{','.join(wrong[0])}'")
+        asked = {name for names in named for name in names}
+        if not single and (missing := [name for name in schema.names if name not in asked]):
+            raise PlanError(
+                f"question '{missing[0]}' is in none of the sets that are asked together; name one with it, or ask "
+                "some people single questions (--single)"
+            )
     return together(schema.sizes, Fraction(epsilon), size or 2, sets, single or 0.0)
 
 

@@ -14,17 +14,24 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
+from privtally.collector.together import Answers
 from privtally.documents.campaign import Asking
 from privtally.documents.estimate import NORMAL_95
-from privtally.documents.plan import LARGEST_EPSILON, MOST_PIVOTS, SMALLEST_EPSILON, check_epsilon
+from privtally.documents.plan import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
 from privtally.errors import CampaignError, PlanError
 from privtally.mechanisms.grouping import answer_variance, groups_by_number, hidden_variances
+from privtally.mechanisms.mechanism import independent
 from privtally.mechanisms.named import Groups
+from privtally.mechanisms.together import Together, together
 from privtally.names import HIDE_AMONG, HideAmong
 from privtally.schema import Schema
 
 MOST_PEOPLE = 10**12
 BUDGET_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+SINGLE_SHARES = (0.0, 0.25, 0.5)
+"""The shares of people asked a single question that are tried where two-way tables are wanted."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +80,14 @@ class Advice:
     answers: Sequence[int]
     variances: Sequence[float]
     people: int
+    single: "Advice | None" = None
+    """What to expect of single questions, where two-way tables are wanted."""
 
     @property
     def variance(self) -> float:
-        """The mean over questions, by which campaigns are compared."""
-        return math.fsum(self.variances) / len(self.variances)
+        """The mean over questions, by which campaigns are compared; tables and single questions count alike."""
+        mean = math.fsum(self.variances) / len(self.variances)
+        return mean if self.single is None else math.sqrt(mean * self.single.variance)
 
     @property
     def points(self) -> float:
@@ -94,7 +104,8 @@ class Advice:
         return (min(share + reach, 1) - max(share - reach, 0)) / 2
 
     def body(self) -> dict[str, Any]:
-        return {**self.design.options, "percentage_points": self.points}
+        alone = {} if self.single is None else {"percentage_points_of_single_questions": self.single.points}
+        return {**self.design.options, "percentage_points": self.points, **alone}
 
     def __repr__(self) -> str:
         return f"Run {layout(self.design)}: expect ± {self.points:.2g} percentage points with {self.people:,} people"
@@ -108,6 +119,8 @@ def layout(design: Any) -> str:
         words.append(f"{len(options['groups'])} groups")
     if options["pivots"] > 1:
         words.append(f"{options['pivots']} questions a report")
+    if options.get("single"):
+        words.append(f"{100 * options['single']:g} % of the people asked a single question")
     if options["decoys"]:
         words.append("1 decoy" if options["decoys"] == 1 else f"{options['decoys']} decoys")
     return ", ".join(words)
@@ -199,23 +212,44 @@ def _design(schema: Schema, groups: Groups, among: int | None) -> Asking:
 
 
 def _pairs(schema: Schema, question: Question) -> Iterator[Advice]:
-    """A report that answers both attributes gives an unbiased table: at uniform answers the second moment of a cell is
-    the product of those of the two attributes' labels. The answers share the budget.
+    """The campaigns whose reports hold two answers. Reports of pairs say which they answer: `hide_among` is not asked.
+
+    With spl, at uniform answers, the second moment of a cell is the product of those of the two attributes' labels.
     """
-    sizes, attributes = schema.sizes, len(schema.sizes)
-    designs = {attributes: Asking("spl")} if attributes > 1 else {}
-    if question.hide_among == 1:
-        designs |= {pivots: Asking("smp", pivots=pivots) for pivots in range(2, min(MOST_PIVOTS + 1, attributes))}
-    for answered, design in sorted(designs.items()):
-        budget = Fraction(question.epsilon) / answered
-        with suppress(PlanError):  # a budget that 64-bit weights cannot realise
-            moments = [answer_variance(budget, size) + size**-2 for size in sizes]
-            both = math.comb(answered, 2) / math.comb(attributes, 2)
-            places = list(combinations(range(attributes), 2))
-            cells = [sizes[one] * sizes[two] for one, two in places]
-            squares = [moments[one] * moments[two] for one, two in places]
-            variances = [(square - cell**-2) / both for square, cell in zip(squares, cells, strict=True)]
-            yield Advice(design, cells, variances, question.people)
+    sizes, epsilon = schema.sizes, Fraction(question.epsilon)
+    if len(sizes) < 2:
+        return
+    places = list(combinations(range(len(sizes)), 2))
+    cells = [sizes[one] * sizes[two] for one, two in places]
+
+    def advice(design: Asking, variances: Sequence[float], single: Sequence[float]) -> Advice:
+        alone = Advice(design, sizes, single, question.people)
+        return Advice(design, cells, variances, question.people, alone)
+
+    with suppress(PlanError):  # a budget that 64-bit weights cannot realise
+        single = [answer_variance(epsilon / len(sizes), size) for size in sizes]
+        moments = [variance + size**-2 for variance, size in zip(single, sizes, strict=True)]
+        squares = [moments[one] * moments[two] for one, two in places]
+        yield advice(Asking("spl"), [each - size**-2 for each, size in zip(squares, cells, strict=True)], single)
+    for share in SINGLE_SHARES:
+        with suppress(PlanError):  # too many answers or questions
+            mechanism = together(sizes, epsilon, single=share).build(sizes, epsilon)
+            yield advice(Asking("pairs", single=share or None), *_together_variances(mechanism, places))
+
+
+def _together_variances(mechanism: Together, places: Sequence[tuple[int, int]]) -> tuple[list[float], list[float]]:
+    """The variances of the cells of each table, and of each question, from one report at uniform answers."""
+    (law,) = mechanism.expect(independent([np.full(size, 1 / size) for size in mechanism.sizes]))
+    answers = Answers(mechanism, law * MOST_PEOPLE)
+    by_kind: dict[tuple[int, int], float] = {}  # tables of the same numbers of labels vary alike
+    for one, two in places:
+        kind = (mechanism.sizes[one], mechanism.sizes[two])
+        if kind not in by_kind:
+            table = answers.table(one, two)
+            by_kind[kind] = math.inf if table is None else float(table.variances.mean()) * MOST_PEOPLE
+    single = [float(answers.covariance(place, place).diagonal().mean()) for place in range(len(mechanism.sizes))]
+    cells = [by_kind[mechanism.sizes[one], mechanism.sizes[two]] for one, two in places]
+    return cells, [variance * MOST_PEOPLE for variance in single]
 
 
 def smallest(enough: Callable[[float], bool], least: float, most: float) -> float | None:

@@ -418,6 +418,8 @@ def study_variant(study: Study, variant: Asking | OwnAsking, epsilon: float, met
         first = own_mechanism(variant.made, schema, epsilon)
     if not isinstance(first, Plan):
         methods = [ITS_OWN]
+    elif first.together is not None:  # the paper asks no questions together
+        methods = [method for method in methods if not method.startswith("paper")]
     errors: dict[str, list[float]] = {method: [] for method in methods}
     uniform = [np.full(size, 1 / size) for size in schema.sizes]
     without_answer = 0

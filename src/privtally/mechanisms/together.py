@@ -100,10 +100,7 @@ def _sets(sizes: Sequence[int], size: int, stated: tuple[Places, ...] | None, si
     if single:
         return (*sets, *((place,) for place in range(len(sizes))))
     if missing := set(range(len(sizes))) - {place for places in sets for place in places}:
-        raise PlanError(
-            f"question number {min(missing) + 1} is in none of the sets that are asked together; name one with it, or "
-            "ask some people single questions (--single)"
-        )
+        raise PlanError(f"question number {min(missing) + 1} is in none of the sets that are asked together")
     return sets
 
 

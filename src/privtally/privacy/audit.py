@@ -367,7 +367,7 @@ def _poison_asked_together(mechanism: Together, place: int, frequencies: Floats,
         sum(weight * float(own[2]) * effect[1] for weight, own, effect in zip(precision, sets, found, strict=True))
         / whole
     )
-    return Poisoning(strongest[2], strongest[0], share * quiet, 0.0, strongest[3])
+    return Poisoning(strongest[2], float(strongest[0]), float(share * quiet), 0.0, strongest[3])
 
 
 def _poison_part(part: Part, frequencies: Sequence[Floats], share: float) -> list[Poisoning | None]:

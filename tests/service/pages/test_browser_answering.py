@@ -229,3 +229,21 @@ def test_without_tls_nothing_is_asked(service: Running) -> None:
     campaign = service.survey()
     with service.window(service.url.replace("127.0.0.1", FOREIGN_HOST)) as person:
         expect(person.open(f"/s/{campaign}").locator("#say-insecure")).to_be_visible()
+
+
+def test_questions_asked_together_are_answered_and_shown_as_received(service: Running) -> None:
+    attributes = [{"name": name, "labels": ["yes", "no"]} for name in ("smokes", "sleeps", "sings")]
+    campaign = service.survey(schema={"attributes": attributes}, mechanism="pairs", epsilon=32.0)
+    with service.window() as person:
+        page = person.open(f"/s/{campaign}")
+        assert "2 of the 3 questions together" in page.locator(".promise").inner_text()
+        person.choose(1, 0, 1)
+        person.send()
+        expect(page.locator("#done")).to_be_visible()
+        mine, received = (page.locator(f"#{where} dd").all_inner_texts() for where in ("answered", "received"))
+        (code,) = json.loads(person.posted[0])["codes"]
+        asked = ((0, 1), (0, 2), (1, 2))[code // 4]  # by so large a budget answers stay as they are
+        assert [received[place] for place in asked] == [mine[place] for place in asked]
+        (other,) = {0, 1, 2} - {*asked}
+        assert received[other] not in ("yes", "no")
+    assert service.site.counters(campaign) == [1]

@@ -8,13 +8,14 @@ from privtally.collector.learn import learn
 from privtally.collector.tally import count
 from privtally.documents.plan import Plan, design
 from privtally.mechanisms.mechanism import Mechanism
-from privtally.names import MECHANISMS, MechanismName
+from privtally.mechanisms.together import Together
+from privtally.names import MechanismName
 from privtally.schema import Schema
 from privtally.service.pages.dashboard import likenesses
 from privtally.service.pages.rendering import words_in
 from privtally.service.pages.survey import promise_of, shown_words, true_shares
 from tests.service.site import reports_to
-from tests.support import EXTENDED_PLANS, EXTENSIONS
+from tests.support import EXTENDED_PLANS, EXTENSIONS, MECHANISMS
 
 ALIKE = Schema.of({"a": ["x", "y", "z"], "b": ["x", "y", "z"]})
 UNLIKE = Schema.of({"a": ["x", "y"], "b": ["x", "y", "z"]})
@@ -48,7 +49,7 @@ def test_how_often_an_answer_is_true_follows_from_the_law_of_every_shape_of_plan
     assert sorted(true_shares(mechanism)) == pytest.approx(sorted(enumerated(mechanism)), abs=1e-9)
 
 
-@pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.mechanism}-{plan.phase}-{len(plan.parts)}")
+@pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.name}-{plan.phase}-{len(plan.parts)}")
 def test_how_often_an_answer_that_is_sent_is_true_follows_from_the_law(plan: Plan) -> None:
     promise, exact = promise_of([plan]), enumerated(plan.mechanism)
     assert promise.least_true == pytest.approx(min(exact), abs=1e-12)
@@ -56,7 +57,7 @@ def test_how_often_an_answer_that_is_sent_is_true_follows_from_the_law(plan: Pla
     assert promise.surer >= float(plan.mechanism.ratio)
 
 
-@pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.mechanism}-{plan.phase}-{len(plan.parts)}")
+@pytest.mark.parametrize("plan", plans(), ids=lambda plan: f"{plan.name}-{plan.phase}-{len(plan.parts)}")
 def test_the_example_is_the_law_of_one_answer(plan: Plan) -> None:
     example = promise_of([plan]).example
     assert example is not None
@@ -67,6 +68,24 @@ def test_the_example_is_the_law_of_one_answer(plan: Plan) -> None:
                 sent[report[0]] += float(chance)
     assert [share for _, share in example.sent] == pytest.approx([own / sum(sent) for own in sent], abs=1e-9)
     assert example.other != example.answer
+
+
+def test_how_often_a_code_of_a_set_is_one_of_the_true_answers() -> None:
+    plan = design(UNLIKE, 1.5, "pairs", single=0.5)
+    mechanism = plan.mechanism
+    assert isinstance(mechanism, Together)
+    shares = true_shares(mechanism)
+    for number, (places, share) in enumerate(zip(mechanism.sets, shares, strict=True)):
+        for record in product(*map(range, mechanism.sizes)):
+            true = sum(
+                float(chance)
+                for (code,), chance in mechanism.law(record).items()
+                if mechanism.told(code)[0] == places
+                and tuple(record[place] for place in places) in mechanism.told(code)[1]
+            )
+            assert true / float(mechanism.shares[number]) == pytest.approx(share, abs=1e-12)
+    promise = promise_of([plan])
+    assert (promise.least_true, promise.most_true) == (min(shares), max(shares))
 
 
 def test_somebody_who_may_get_either_of_two_plans_hears_of_both() -> None:
@@ -113,6 +132,20 @@ SHOWN: dict[str, tuple[Plan, str, str]] = {
         design(FOUR, 1.0, "rs-fd", pivots=2, decoys=1),
         "Your report shows 3 questions. Of the answers, 2 are yours, changed at random; the other is made up.",
         "Ihr Bericht zeigt 3 Fragen. Von den Antworten sind 2 Ihre, zufällig verändert; die andere ist erfunden.",
+    ),
+    "together": (
+        design(FOUR, 1.0, "pairs"),
+        "Your report answers 2 of the 4 questions together, chosen at random, and says which. The answers in it "
+        "are yours, changed at random.",
+        "Ihr Bericht beantwortet 2 der 4 Fragen zusammen, zufällig ausgewählt, und sagt welche. Die Antworten "
+        "darin sind Ihre, zufällig verändert.",
+    ),
+    "together or alone": (
+        design(FOUR, 1.0, "pairs", together=3, single=0.5),
+        "Your report answers 3 of the 4 questions together, or one alone, chosen at random, and says which. The "
+        "answers in it are yours, changed at random.",
+        "Ihr Bericht beantwortet 3 der 4 Fragen zusammen oder eine allein, zufällig ausgewählt, und sagt welche. Die "
+        "Antworten darin sind Ihre, zufällig verändert.",
     ),
     "groups": (
         design(FOUR, 1.0, "rs-fd", groups=PAIRS),

@@ -18,6 +18,7 @@ from privtally.errors import UnknownCampaignError
 from privtally.exact.types import Distribution
 from privtally.mechanisms.fills import Places
 from privtally.mechanisms.mechanism import Joint, Mechanism, Part
+from privtally.mechanisms.together import Together
 from privtally.schema import Attribute
 from privtally.service import operations
 from privtally.service.collector import TheCollector
@@ -49,6 +50,10 @@ class Shown:
     questions: int
     shown: int
     pivots: int
+    together: bool = False
+    """Whether the report has one code for several answers."""
+    single: bool = False
+    """Whether some people's reports answer a single question instead."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +88,20 @@ def promise_of(plans: Sequence[Plan]) -> Promise:
 
 
 def _shown(plan: Plan) -> Shown:
+    if plan.together is not None:
+        questions, size = len(plan.schema.attributes), plan.together.size
+        return Shown(questions, size, size, together=True, single=plan.together.single > 0)
     parts = plan.mechanism.parts
     return Shown(plan.mechanism.width, sum(part.shown for part in parts), sum(part.pivots for part in parts))
 
 
 @lru_cache(maxsize=256)
 def true_shares(mechanism: Mechanism) -> list[float]:
-    """For each attribute how often an answer to it that is sent is the true one, part by part."""
+    """For each attribute how often an answer to it that is sent is the true one, part by part; for each set of
+    attributes that are asked together how often its code is one of the true answers'.
+    """
+    if isinstance(mechanism, Together):
+        return [channel.inside * channel.same / channel.total for channel in mechanism.asked]
     return [share for part in mechanism.parts for share in _part_shares(part)]
 
 
@@ -233,6 +245,9 @@ def shown_words(promise: Promise, words: Words) -> str:
 
 
 def _shown_words(report: Shown, words: Words) -> str:
+    if report.together:
+        key = "promise.shown.together.or_one" if report.single else "promise.shown.together"
+        return words.say(key, count=report.shown, questions=report.questions)
     if report.pivots == report.questions:
         return words.say("promise.shown.all", count=report.questions)
     if report.pivots == report.shown:

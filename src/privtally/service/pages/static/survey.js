@@ -115,12 +115,28 @@ function define(list, pairs) {
 
 const word = name => document.getElementById(`word-${name}`).textContent;
 
+/** For each question the code of a report, null if it was not asked, and the channel that the code came from. */
+function codesOf({ sampler, jointly }, codes) {
+	if (!jointly)
+		return codes.map((code, place) => {
+			const part = sampler.find(own => own.attributes.includes(place));
+			return [code, part.asked[part.attributes.indexOf(place)]];
+		});
+	const { set, channel, start } = jointly.asked.filter(own => own.start <= codes[0]).at(-1);
+	let rest = codes[0] - start;
+	const found = jointly.sizes.map(() => [null, channel]);
+	for (const place of [...set].reverse()) {
+		const size = jointly.sizes[place];
+		found[place] = [channel.outputs === channel.inputs ? rest % size : codes[0] - start, channel];
+		rest = Math.floor(rest / size);
+	}
+	return found;
+}
+
 /** A report in words. */
 function inWords(plan, report) {
-	return JSON.parse(report).codes.map((code, place) => {
+	return codesOf(plan, JSON.parse(report).codes).map(([code, channel], place) => {
 		const { name, labels, optional, bins } = plan.schema.attributes[place];
-		const part = plan.sampler.find(own => own.attributes.includes(place));
-		const channel = part.asked[part.attributes.indexOf(place)];
 		if (code === null) return [name, word("not-asked")];
 		if (channel.outputs !== channel.inputs) return [name, word("code").replace("#", code)];
 		if (optional && code === labels.length - 1) return [name, word("not-said")];
