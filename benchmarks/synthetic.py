@@ -1,13 +1,13 @@
 """Synthetic tables of Adult: how far they are from the people, and whether the margins of analyses hold.
 
 `PRIVTALLY_DATA_DIR=… python -m benchmarks.synthetic [--runs 10] [--write docs/guide/synthetic.md]` prints the first
-table of that page, and with `--cover 200` the second one.
+table of that page, with `--cover 200` the second one, and with `--chosen` the third.
 
 All 48,842 people of the UCI dataset are asked pairs of six questions; counts are simulated exactly, without users.
 Tables: the total variation distance of all two-way and three-way tables of the synthetic rows to those of the people,
 on average over the tables and the runs; beside it that of independent columns with the same estimated shares, and of as
-many people drawn at random from all people. Coverage: how often the 95 % interval of an analysis, the mean over the
-replicates ± 1.96 times their spread around the analysis of the synthetic table, has the people's own value in it.
+many people drawn at random from all people. Coverage: how often the 95 % interval of an analysis, its
+result on the synthetic table ± 1.96 times the spread over the replicates, has the people's own value in it.
 """
 
 import argparse
@@ -168,6 +168,30 @@ def coverage(schema: Schema, codes: Codes, runs: int, replicates: int = 50, rows
     return lines + [f"| {name} | {truth[name]:.3g} | " + " | ".join(own) + " |" for name, own in cells.items()]
 
 
+def chosen(runs: int = 150, people: int = 20_000) -> list[str]:
+    """The lines of the third table: what choosing a pair by the data does to its connection, at ε = 1."""
+    generator = np.random.default_rng(3)
+    schema = Schema.of({f"q{own}": ["no", "yes"] for own in range(4)})
+    lines = ["| true difference | estimated, kept by name | the data chose the pair in | estimated where they did |"]
+    lines.append("|---" * 4 + "|")
+    for together in (0.05, 0.1, 0.2, 0.3):
+        found: list[tuple[float, bool]] = []
+        for run in range(runs):
+            codes = (generator.random((people, 4)) < 0.5).astype(np.uint8)
+            same = generator.random(people) < together
+            codes[same, 1] = codes[same, 0]
+            history = campaign(schema, codes, 1.0, generator)
+            made = synthetic(history, people, seeded(run), keep=[("q0", "q1")])
+            own = made.codes[:, 0] == 1
+            difference = float(np.mean(made.codes[own, 1]) - np.mean(made.codes[~own, 1]))
+            (link, *_) = made.synthesis.kept
+            found.append((100 * difference, link.p_value <= module.LEVEL / 6 and link.information > 0))
+        named, passed = np.mean([one for one, _ in found]), [one for one, by_data in found if by_data]
+        share = f"{len(passed)} of {runs}"
+        lines.append(f"| {100 * together:.0f} points | {named:.0f} | {share} | {np.mean(passed):.0f} |")
+    return lines
+
+
 def as_named(history: History, rows: int, replicates: int, seed: int) -> Synthetic:
     """A synthetic table with the named pairs and no other."""
     level, module.LEVEL = module.LEVEL, -1.0
@@ -182,14 +206,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--cover", type=int, metavar="RUNS")
+    parser.add_argument("--fine", action="store_true", help="keep all 16 levels of education")
+    parser.add_argument("--chosen", action="store_true")
     parser.add_argument("--write", type=Path)
     options = parser.parse_args()
-    schema, codes = people()
-    name, lines = (
-        ("accuracy", accuracy(schema, codes, options.runs))
-        if options.cover is None
-        else ("coverage", coverage(*coarser(schema, codes), options.cover))
-    )
+    if options.chosen:
+        name, lines = "chosen", chosen()
+    elif options.cover is not None:
+        name, lines = "coverage", coverage(*(people() if options.fine else coarser(*people())), options.cover)
+    else:
+        name, lines = "accuracy", accuracy(*people(), options.runs)
     if options.write is None:
         print("\n".join(lines))
     else:
