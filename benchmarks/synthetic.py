@@ -187,8 +187,8 @@ def chosen(runs: int = 150, people: int = 20_000) -> list[str]:
             (link, *_) = made.synthesis.kept
             found.append((100 * difference, link.p_value <= module.LEVEL / 6 and link.information > 0))
         named, passed = np.mean([one for one, _ in found]), [one for one, by_data in found if by_data]
-        share = f"{len(passed)} of {runs}"
-        lines.append(f"| {100 * together:.0f} points | {named:.0f} | {share} | {np.mean(passed):.0f} |")
+        share, there = f"{len(passed)} of {runs}", f"{np.mean(passed):.0f}" if passed else "–"
+        lines.append(f"| {100 * together:.0f} points | {named:.0f} | {share} | {there} |")
     return lines
 
 
