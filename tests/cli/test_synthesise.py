@@ -76,6 +76,14 @@ def test_outputs(program: Program, history: list[str]) -> None:
     refused(program, "is an input as well", "synthesise", *history, "-o", "plan-1.csv")
 
 
+def test_a_document_of_another_kind_stays(program: Program, history: list[str]) -> None:
+    Path("survey.json").write_text("{}")
+    refused(program, "is something else", "synthesise", *history, "-o", "survey.csv")
+    assert Path("survey.json").read_text() == "{}"
+    program("synthesise", *history, "-o", "made.csv", "--rows", 5)
+    program("synthesise", *history, "-o", "made.csv", "--rows", 6)
+
+
 def test_all_pairs_in_a_picture_and_in_sentences(program: Program, history: list[str]) -> None:
     pytest.importorskip("matplotlib")
     said = program("estimate", "--phase", *history, "--pairs", "--plot", "grid.svg")

@@ -440,6 +440,8 @@ def synthesise(
     tables = [output, *(output.with_stem(f"{output.stem}-{number + 1}") for number in range(intervals))]
     for path in (*tables, facts := output.with_suffix(".json")):
         check_output(path, paths)
+    if facts.is_file() and b"privtally.synthetic/1" not in facts.read_bytes():
+        raise DocumentError(f"{facts} is there already and is something else; give the output another name")
     history = read_history(paths)
     pairs = [] if keep is None else options.named_groups(keep, history[0][0].schema)
     source = Stream.from_system() if seed is None else seeded(seed)

@@ -61,8 +61,7 @@ class Synthesis(msgspec.Struct, frozen=True, tag_field="format", tag="privtally.
     kept: tuple[Link, ...]
     left_out: tuple[Link, ...]
     """The supported pairs for which a tree has no room."""
-    carried: int
-    """How many pairs the reports say something about."""
+    carried: int  # pairs
     people: int
     provenance: Provenance
     notes: tuple[str, ...]
@@ -110,8 +109,7 @@ class _Table:
     found: Floats
     cells: Floats
     margins: Sequence[Floats]
-    root: Floats
-    """A root of the covariance of the cells for given margins."""
+    root: Floats  # of the covariance of the cells for given margins
     beyond: Floats
     errors: Floats
     p_value: float
