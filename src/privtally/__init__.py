@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         estimate_pair as estimate_pair,
         estimate_pairs as estimate_pairs,
     )
+    from privtally.collector.synthetic import Synthetic as Synthetic, synthetic as synthetic
     from privtally.documents.campaign import (
         Campaign as Campaign,
         State as State,
@@ -66,6 +67,7 @@ _HOME = {
     "campaign": ("Job", "Pair", "Result", "advise", "design", "run", "run_campaign"),
     "collector.learn": ("learn",),
     "collector.pairs": ("PairEstimate", "PairEstimates", "estimate_pair", "estimate_pairs"),
+    "collector.synthetic": ("Synthetic", "synthetic"),
     "documents.campaign": ("Campaign", "State", "check_campaign", "refresh"),
     "documents.counts": ("Counts", "load_counts"),
     "documents.estimate": ("Estimate", "Shares", "load_estimate"),

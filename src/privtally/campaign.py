@@ -12,8 +12,9 @@ import numpy as np
 from privtally.collector.estimate import estimate
 from privtally.collector.learn import learn_with
 from privtally.collector.pairs import PairEstimate, estimate_pair
+from privtally.collector.synthetic import synthetic
 from privtally.collector.tally import count
-from privtally.documents.campaign import USUAL_LEARNING, Asking, AskingOptions, Learning, drive
+from privtally.documents.campaign import USUAL_LEARNING, Asking, AskingOptions, History, Learning, drive
 from privtally.documents.counts import Counts
 from privtally.documents.estimate import Estimate, Library, Shares
 from privtally.documents.plan import Plan, Priors, check_epsilon, mechanism_named
@@ -139,8 +140,16 @@ class Result:
 
     def pair(self, first: str, second: str) -> Pair:
         """The two-way table of two attributes, where reports carry both answers."""
-        history = [(phase.plan, phase.counts) for phase in self.job.phases]
-        return Pair(*msgspec.structs.astuple(estimate_pair(history, first, second)))
+        return Pair(*msgspec.structs.astuple(estimate_pair(self._history, first, second)))
+
+    def synthetic(self, rows: int, *, keep: Sequence[Sequence[str]] = (), source: Source | None = None) -> Native:
+        """Made-up people with the estimate's shares and two-way tables: a frame as the data, or lists by question."""
+        made = synthetic(self._history, rows, source or Stream.from_system(), keep=keep)
+        return made.columns() if self.library is None else made.to_frame(self.library)
+
+    @property
+    def _history(self) -> History:
+        return [(phase.plan, phase.counts) for phase in self.job.phases]
 
     @property
     def plans(self) -> tuple[Plan, ...]:

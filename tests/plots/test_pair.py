@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privtally.collector.pairs import PairEstimate
+from privtally.collector.pairs import PairEstimate, PairEstimates
 from privtally.plots.estimate import render
-from privtally.plots.pair import draw
+from privtally.plots.pair import draw, draw_all
+from tests.plots.boxes import collisions
 from tests.plots.contrast import contrast
 
 pytest.importorskip("matplotlib")
@@ -56,3 +57,47 @@ def test_numbers_stand_out_from_their_cells() -> None:
     (image,) = panel.images
     for text, value in zip(panel.texts, np.asarray(image.get_array()).ravel(), strict=True):
         assert contrast(to_rgb(text.get_color()), list(image.to_rgba(value))[:3]) > 4.5
+
+
+def grid(labels: int, error: float) -> PairEstimates:
+    """Tables of three questions, of which no report answers the last two together; one table has a connection."""
+    even = np.full((labels, labels), 1 / labels**2)
+    linked = np.eye(labels) / labels
+    rows = {("a", "b"): linked, ("a", "c"): even}
+    names = tuple(f"answer {code}" for code in range(labels))
+    tables = tuple(
+        PairEstimate(pair, (names, names), as_table(cells), as_table(np.full_like(cells, error)), 100)
+        for pair, cells in rows.items()
+    )
+    return PairEstimates(tables, (("b", "c"),))
+
+
+def as_table(cells: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, cells.tolist()))
+
+
+def test_a_grid_has_a_panel_for_each_pair_and_greys_out_noise() -> None:
+    figure = draw_all(grid(3, 0.01))
+    linked, _, even, missing = figure.axes
+    shown = np.asarray(linked.images[0].get_array(), dtype=float)
+    assert shown == pytest.approx(100 * (np.eye(3) / 3 - 1 / 9))
+    assert [text.get_text() for text in linked.texts][:2] == ["+22", "-11"]
+    assert not even.texts
+    assert not missing.texts
+    assert not draw_all(grid(3, 0.5)).axes[0].texts  # all of it is noise
+    assert [axes.get_visible() for axes in figure.axes] == [True, False, True, True]
+    assert collisions(figure) == []
+    assert render(figure, Path("x.png"))
+
+
+def test_numbers_stand_out_in_a_grid() -> None:
+    panel = draw_all(grid(3, 0.01)).axes[0]
+    (image,) = panel.images
+    values = np.asarray(image.get_array()).ravel()
+    for text, value in zip(panel.texts, values, strict=True):
+        assert contrast(to_rgb(text.get_color()), list(image.to_rgba(value))[:3]) > 4.5
+
+
+def test_a_grid_of_many_labels_has_the_most_frequent() -> None:
+    figure = draw_all(grid(60, 0.0001))
+    assert np.asarray(figure.axes[0].images[0].get_array()).shape == (16, 16)

@@ -359,6 +359,7 @@ def estimate(
     from privtally.collector.estimate import estimate
     from privtally.collector.pairs import estimate_pair, estimate_pairs
     from privtally.collector.summaries import top as most_frequent
+    from privtally.collector.synthetic import going_together
     from privtally.exact.canonical import normal
     from privtally.files import check_output, is_stream, read_history, read_job, write_whole
     from privtally.plots import estimate as picture
@@ -366,9 +367,7 @@ def estimate(
     from privtally.plots.rounds import draw_rounds
 
     if (job is None) == (not phase):
-        raise DocumentError(
-            "estimate needs --phase PLAN COUNTS once for each phase, or else the directory that run -o wrote"
-        )
+        raise DocumentError(f"estimate needs --phase PLAN COUNTS once for each phase, or else {_JOB}")
     phase = phase or read_job(job or Path())
     # What goes to a device, a pipe or standard output is JSON.
     suffix = ".json" if output is None or is_stream(output) else output.suffix.lower()
@@ -380,8 +379,9 @@ def estimate(
     with err.status("Estimating"), ExitStack() as stack:
         result: Estimate | PairEstimate | PairEstimates | TopEstimate
         if pairs:
-            refuse_without_effect(context, ["pair", "plot", "top", "by_round"], "with --pairs")
+            refuse_without_effect(context, ["pair", "top", "by_round"], "with --pairs")
             result = estimate_pairs(history, method)
+            draw = partial(heat_map.draw_all, result)
         elif pair is not None:
             refuse_without_effect(context, ["top", "by_round"], "with --pair")
             names = options.names_between_commas(normal(pair), history[0][0].schema.names)
@@ -408,6 +408,61 @@ def estimate(
         print_json(result, console)
     else:
         render.describe(result, console)
+        for sentence in going_together(history)[:5] if pairs else ():
+            console.print(sentence)
+
+
+_JOB = "the directory that run -o wrote"
+
+
+def synthesise(
+    files: Annotated[
+        list[Path] | None,
+        Argument(metavar="PLAN COUNTS…", help="A plan and its counts, for each phase; or the directory of run -o."),
+    ] = None,
+    phase: options.PhaseOrJobOption = None,
+    *,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE.csv", help="Where the made-up people go.")],
+    rows: Annotated[int, Option(metavar="N", help="How many people to make up.")] = 10_000,
+    keep: Annotated[
+        str | None, Option(metavar="A,B;C,D", help="Pairs of questions whose tables are kept whatever the data say.")
+    ] = None,
+    intervals: Annotated[
+        int, Option(metavar="B", help="Also write B tables, each of an estimate redrawn from its errors, say 50.")
+    ] = 0,
+    seed: Annotated[int | None, Option(metavar="N", help="Make up the same people again.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Write a table of made-up people whose shares and two-way tables are those of the estimate.
+
+    A pair of questions keeps its table where the errors support that the two go together; all else is independent.
+    FILE.json says how it was made. The spread of an analysis over FILE-1.csv, FILE-2.csv … is its standard error.
+    """
+    from privtally.collector.synthetic import synthetic
+    from privtally.exact.randomness import Stream
+    from privtally.files import check_output, read_history, read_job, write_whole
+    from privtally.lab.population import seeded
+
+    paths = phase or files or []
+    paths = read_job(paths[0]) if len(paths) == 1 and paths[0].suffix != ".json" else paths
+    if len(paths) % 2 or bool(files) == bool(phase):
+        raise DocumentError(f"synthesise needs PLAN COUNTS for each phase, or else {_JOB}")
+    if output.suffix.lower() != ".csv":
+        raise DocumentError(f"{output}: a synthetic table must end in .csv")
+    tables = [output, *(output.with_stem(f"{output.stem}-{number + 1}") for number in range(intervals))]
+    for path in (*tables, facts := output.with_suffix(".json")):
+        check_output(path, paths)
+    if facts.is_file() and b"privtally.synthetic/1" not in facts.read_bytes():
+        raise DocumentError(f"{facts} is there already and is something else; give the output another name")
+    history = read_history(paths)
+    pairs = [] if keep is None else options.named_groups(keep, history[0][0].schema)
+    source = Stream.from_system() if seed is None else seeded(seed)
+    with err.status("Making up people"), ExitStack() as stack:
+        made = synthetic(history, rows, source, keep=pairs, replicates=intervals)
+        stack.enter_context(write_whole(facts)).write(json_bytes(made.synthesis))
+        for path, table in zip(tables, (made, *made.replicates), strict=True):
+            stack.enter_context(write_whole(path)).write(table.to_csv())
+    announce(output, {"synthesis": made.synthesis}, f"{output}: {made.synthesis}.", json=json)
 
 
 def merge(

@@ -245,14 +245,24 @@ class Answers:
         for each in both:
             channel, law, gain = each.undoing, each.law, self.gain(each)[rows]
             through -= gain @ spread(channel.margins, law) @ gain.T / each.reports
-            inside = channel.rows(channel.kept([each.places.index(one), each.places.index(two)]))
-            table = inside.reshape(*shape, -1)
-            rests = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True)
-            rests = (rests + table.mean(axis=(0, 1))).reshape(prod(shape), -1)
-            added = each.reports / reports * rests + spread_out @ gain @ channel.margins
+            added = each.reports / reports * self._rests(each, one, two) + spread_out @ gain @ channel.margins
             total += (added**2 @ law - (added @ law) ** 2) / each.reports
         found: Floats = total + np.einsum("ci,ij,cj->c", spread_out, through, spread_out, optimize=True)
         return np.maximum(found, 0)
+
+    def _rests(self, each: _Set, one: int, two: int) -> Floats:
+        """What each code adds to the cells of a table, less the means of its row and column (cell, code)."""
+        inside = each.undoing.rows(each.undoing.kept([each.places.index(one), each.places.index(two)]))
+        table = inside.reshape(self.sizes[one], self.sizes[two], -1)
+        rests = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True)
+        return np.asarray((rests + table.mean(axis=(0, 1))).reshape(len(inside), -1))
+
+    def inside(self, one: int, two: int) -> Floats:
+        """The covariance of the cells of a table of two questions that some reports answer, for given margins."""
+        both = self._holding[one, two]
+        reports = sum(each.reports for each in both)
+        spreads = (each.reports / reports**2 * spread(self._rests(each, one, two), each.law) for each in both)
+        return np.asarray(sum(spreads, np.zeros(())))
 
     def _bounds(self, both: Sequence[_Set], one: int, two: int, reports: float) -> Floats:
         """The same for large tables: at most the square of the sum of the errors of the cells, of the table's own
