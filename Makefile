@@ -1,6 +1,6 @@
 # make demo   see it work, in less than 10 seconds
 # make serve  the dashboard of what make demo collected
-# make test   every test, in 6 to 8 minutes on two cores
+# make test   every test, in 4 to 6 minutes on two cores
 # make check  lint, format, types, import rules, spelling, links, prose
 # make docs   the documentation site; make docs-serve shows it
 # make dist   the packages of a release, checked and tried
@@ -36,7 +36,7 @@ serve: $(SERVING)
 # A file's tests stay with one worker, which makes what they share once. What Python compiles is kept for the programs that
 # tests start.
 test: $(READY)
-	@echo "Running every test: 6 to 8 minutes on two cores."
+	@echo "Running every test: 4 to 6 minutes on two cores."
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -q
 
 check: $(READY)

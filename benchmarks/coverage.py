@@ -252,6 +252,12 @@ def main() -> None:
         found |= {(where, what): (share, bar) for what, share in held.items()}
         if min(held.values()) < SUSPECT:
             suspects.append((cell, where, bar, [what for what, share in held.items() if share < SUSPECT]))
+    least = sorted((share, where, what) for (where, what), (share, _) in found.items())[:SHOWN]
+    print(
+        f"{len(found):,} intervals in {chosen.runs} runs each, {np.mean([own[0] for own in found.values()]):.1%} held"
+    )
+    print("\n".join(f"  {share:.1%}  {what}  ({where})" for share, where, what in least))
+    print(f"{len(suspects)} of {len(cells)} cells have one below {SUSPECT:.0%} and are looked at again.", flush=True)
     again = run_jobs(coverage, [(own[0], chosen.again, chosen.seed + 1) for own in suspects], workers, lambda _: None)
     for (_, where, bar, names), held in zip(suspects, again, strict=True):
         found |= {(where, what): (held[what], bar) for what in names}
