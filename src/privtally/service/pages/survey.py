@@ -260,8 +260,9 @@ def shown_words(promise: Promise, words: Words) -> str:
 
 def _shown_words(report: Shown, words: Words) -> str:
     if report.together:
-        every = ".all" if report.shown == report.questions else ""
-        key = "promise.shown.together" + (".or_one" if report.single else every)
+        key = "promise.shown.together.all" if report.shown == report.questions else "promise.shown.together"
+        if report.single:
+            key = "promise.shown.together.or_one"
         return words.say(key, count=report.shown, questions=report.questions)
     if report.pivots == report.questions:
         return words.say("promise.shown.all", count=report.questions)
