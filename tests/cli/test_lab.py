@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from privtally.documents.campaign import Asking
+from privtally.lab.compare import Score
 from tests.cli.conftest import Program, write_schema
 from tests.cli.test_bad_input import SECRET, refused
 from tests.lab.paper.data import DIRECTORY, needs_data
@@ -119,6 +121,13 @@ def test_compare_ranks_every_mechanism_and_method(program: Program, schema: Path
     assert len(rows) == (9 + 8) * 5 + 2 * 3  # at ε = 3 spl is recommended; pairs has no estimate of the paper's
     assert [(row["epsilon"], row["mse"]) for row in rows] == sorted((row["epsilon"], row["mse"]) for row in rows)
     assert program(*words[:-1], 2, "--json").json() == rows
+
+
+def test_ways_within_two_standard_errors_are_not_told_apart() -> None:
+    errors = {"spl": 1.0, "smp": 1.2, "rs-fd": 2.0}
+    rows = [Score(Asking.of(name), "unbiased", 1.0, error, 0.1) for name, error in errors.items()]
+    assert [row.worse_than(rows[0]) for row in rows] == [False, False, True]
+    assert not Score(Asking("smp"), "unbiased", 1.0, 9.0, None).worse_than(rows[0])
 
 
 def test_a_comparison_is_shown_and_drawn(program: Program, schema: Path, data: Path) -> None:

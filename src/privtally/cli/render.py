@@ -488,7 +488,10 @@ def print_comparison(rows: Sequence["Score"], people: int, runs: int, *, every: 
         hides = (
             f"; of those that hide which question was really used, {said[1]}" if hidden not in ([], ranked[:1]) else ""
         )
-        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.")
+        alike = len({row.name for row in ranked if not row.worse_than(ranked[0])} - {ranked[0].name})
+        ways = "1 other way is" if alike == 1 else f"{alike} other ways are"
+        apart = f" These runs do not tell it apart: {ways} within two standard errors." if alike else ""
+        out.print(f"Best at ε = {epsilon:g}: {said[0]}{hides}.{apart}")
     out.print(f"{people:,} people, {runs} simulated runs; ± is 1.96 times the error of a share, in percentage points.")
     table = Table("ε", "way to ask", "method", *(Column(name, justify="right") for name in ("measured", "s.e.")))
     best: dict[tuple[Any, ...], Score] = {}

@@ -208,6 +208,12 @@ class Score:
         """Half the width of a 95 % interval, in percentage points."""
         return POINTS * math.sqrt(self.mse)
 
+    def worse_than(self, other: "Score") -> bool:
+        """Whether the error is larger by more than two standard errors of the difference; one run does not say."""
+        if self.standard_error is None or other.standard_error is None:
+            return False
+        return self.mse - other.mse > 2 * math.hypot(self.standard_error, other.standard_error)
+
     def body(self) -> dict[str, Any]:
         return {
             **self.asking.options,
