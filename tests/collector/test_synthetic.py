@@ -222,3 +222,23 @@ def test_a_result_makes_frames_of_its_library() -> None:
     records = Records(schema, np.tile(np.array([[0, 0], [1, 1]], dtype=np.uint8), (1_000, 1)))  # of no library
     columns = run(records, schema, 4.0, mechanism="pairs", source=seeded(1)).synthetic(7)
     assert [len(column) for column in columns.values()] == [7, 7]
+
+
+def test_tables_that_contradict_each_other_are_no_ring() -> None:
+    """Of three people exactly one says no, so that noisy tables of the three questions may have no common table; single
+    questions hold in any case.
+    """
+    codes = 1 - np.eye(3, dtype=np.uint8)[np.random.default_rng(2).integers(3, size=3_000)]
+    names = [("q0", "q1"), ("q0", "q2"), ("q1", "q2")]
+    ended = set()
+    for seed in range(12):
+        history = campaign(codes, np.random.default_rng(seed), epsilon=1.0)
+        try:
+            made = synthetic(history, 20_000, seeded(1), keep=names)
+        except EstimateError as refusal:
+            ended.add(str(refusal).partition("these tables ")[2])
+            continue
+        ended.add(made.synthesis.way)
+        for place, own in enumerate(estimate(history).attributes.values()):
+            assert np.bincount(made.codes[:, place], minlength=2) / 20_000 == pytest.approx(own.frequencies, abs=0.005)
+    assert ended == {"fitted", "contradict each other; keep fewer"}

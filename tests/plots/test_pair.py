@@ -83,11 +83,24 @@ def test_a_grid_has_a_panel_for_each_pair_and_greys_out_noise() -> None:
     assert shown == pytest.approx(100 * (np.eye(3) / 3 - 1 / 9))
     assert [text.get_text() for text in linked.texts][:2] == ["+22", "-11"]
     assert not even.texts
-    assert not missing.texts
+    assert [text.get_text() for text in missing.texts] == ["–"]  # no report has both
+    assert missing.images[0].get_alpha() == 0
     assert not draw_all(grid(3, 0.5)).axes[0].texts  # all of it is noise
     assert [axes.get_visible() for axes in figure.axes] == [True, False, True, True]
     assert collisions(figure) == []
     assert render(figure, Path("x.png"))
+
+
+def test_a_table_is_drawn_wherever_its_questions_first_appear() -> None:
+    """The second table names questions in another order than they are shown in; its connection is no less."""
+    names = ("no", "yes")
+    even, linked = np.full((2, 2), 0.25), np.eye(2) / 2
+    tables = [
+        PairEstimate(pair, (names, names), as_table(cells), as_table(np.full((2, 2), 0.01)), 100)
+        for pair, cells in ((("a", "c"), even), (("b", "c"), linked))
+    ]
+    panels = draw_all(PairEstimates(tuple(tables), (("a", "b"),))).axes
+    assert sum(text.get_text() == "+25" for panel in panels for text in panel.texts) == 2
 
 
 def test_numbers_stand_out_in_a_grid() -> None:

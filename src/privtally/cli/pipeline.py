@@ -428,7 +428,12 @@ def synthesise(
         str | None, Option(metavar="A,B;C,D", help="Pairs of questions whose tables are kept whatever the data say.")
     ] = None,
     intervals: Annotated[
-        int, Option(metavar="B", help="Also write B tables, each of an estimate redrawn from its errors, say 50.")
+        int,
+        Option(
+            metavar="B",
+            help="Also write B tables, each of an estimate redrawn from its errors, say 50.",
+            callback=options.within(0, 500),
+        ),
     ] = 0,
     seed: Annotated[int | None, Option(metavar="N", help="Make up the same people again.")] = None,
     json: JsonFlag = False,

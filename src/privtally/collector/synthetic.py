@@ -39,6 +39,8 @@ from privtally.schema import Schema, code_type
 
 MOST_CELLS = 1 << 16
 """Pairs with a cycle are fitted together up to so many different records."""
+CONTRADICTION = 1e-3
+"""Tables that no table of all questions has are off by more than this, once it is fitted to them."""
 MOST_ROWS, MOST_REPLICATES = 10_000_000, 500
 LEVEL = 0.05
 """How often some pair is supported although no two questions go together."""
@@ -209,10 +211,19 @@ def _drawn(expected: Floats, generator: Generator) -> list[Integers]:
 
 
 def _together(alone: Sequence[Floats], tables: dict[Places, Floats], rows: int, generator: Generator) -> Codes:
-    """Rows with all these tables."""
-    joint = pairs.proportional(reduce(np.multiply.outer, alone), tables, close=1e-7)
+    """Rows with all these tables, as far as some table has them all; single questions come last in every round."""
+    single: dict[Places, Floats] = {(place,): own for place, own in enumerate(alone)}
+    joint = pairs.proportional(reduce(np.multiply.outer, alone), {**tables, **single}, close=1e-7)
     (cells,) = _drawn(joint.reshape(1, -1) / joint.sum() * rows, generator)
     return np.column_stack(np.unravel_index(cells, joint.shape)).astype(code_type(joint.shape))
+
+
+def _has_table(alone: Sequence[Floats], tables: dict[Places, Floats]) -> bool:
+    """Whether some table of all questions has all these tables; noisy ones may contradict each other."""
+    joint = pairs.proportional(reduce(np.multiply.outer, alone), tables, close=1e-7)
+    axes = range(joint.ndim)
+    found = {pair: joint.sum(axis=tuple(axis for axis in axes if axis not in pair)) for pair in tables}
+    return all(np.abs(found[pair] - tables[pair]).max() < CONTRADICTION for pair in tables)
 
 
 def _in_trees(alone: Sequence[Floats], tables: dict[Places, Floats], rows: int, generator: Generator) -> Codes:
@@ -266,8 +277,12 @@ def synthetic(
     schema, named = history[0][0].schema, _named(history, tables, keep)
     wanted = [*dict.fromkeys([*named, *supported])]
     ring = _forest(wanted) != wanted and prod(schema.sizes) <= MOST_CELLS
+    ring = ring and _has_table(alone.frequencies, {pair: tables[pair].cells for pair in wanted})
     if not ring and _forest(named) != named:
-        raise EstimateError(f"the pairs to keep form a ring in more than {MOST_CELLS:,} different records; keep fewer")
+        raise EstimateError(
+            f"the pairs to keep form a ring, and there are more than {MOST_CELLS:,} different records or the errors of "
+            "these tables contradict each other; keep fewer"
+        )
     kept = wanted if ring else _forest(wanted)
 
     def links(chosen: Sequence[Places]) -> tuple[Link, ...]:

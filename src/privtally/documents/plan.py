@@ -349,6 +349,8 @@ def _prior_rows(schema: Schema, mechanism: MechanismName, priors: Priors) -> lis
     if NAMED[mechanism].learned is not RowFill:
         raise PlanError(f"priors have no effect with {mechanism}; use rs-rfd, or leave them out")
     known = priors.to_dict() if isinstance(priors, Estimate) else priors
+    if not isinstance(known, Mapping) or not all(isinstance(shares, Mapping) for shares in known.values()):
+        raise PlanError('priors are given by question and answer, as in {"smokes": {"no": 0.7, "yes": 0.3}}')
     if unknown := [name for name in known if name not in schema.names]:
         raise PlanError(f"the priors are of a question '{unknown[0]}' that is not asked; leave it out, or name it so")
     rows = []

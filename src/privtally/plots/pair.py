@@ -85,16 +85,20 @@ def draw_all(pairs: PairEstimates) -> "Figure":
 
     bound = NormalDist().inv_cdf(1 - 0.025 / sum(np.size(table.frequencies) for table in pairs.tables))
     labels: dict[str, Sequence[str]] = {}
+    orders: dict[str, list[int]] = {}  # the same of a question in all its tables
     cells: dict[tuple[str, str], Floats] = {}
     for table in pairs.tables:
         shares = np.array(table.frequencies)
         margins = [shares.sum(axis=axis) for axis in (1, 0)]
-        order = [most_frequent(margin.tolist(), MOST_IN_GRID) for margin in margins]
+        for name, margin in zip(table.attributes, margins, strict=True):
+            orders.setdefault(name, most_frequent(margin.tolist(), MOST_IN_GRID))
+        order = [orders[name] for name in table.attributes]
         for name, every, codes in zip(table.attributes, table.labels, order, strict=True):
             labels[name] = [every[code] for code in codes]
         beyond = shares - np.outer(*margins)
         clear = np.where(np.abs(beyond) > bound * np.array(table.standard_errors), 100 * beyond, np.nan)
         cells[table.attributes] = clear[np.ix_(*order)].T
+        cells[table.attributes[::-1]] = clear[np.ix_(*order)]
     shown = list(labels)[:MOST_QUESTIONS]
     most = 1.4 * max(float(np.nanmax(np.abs(own), initial=0)) for own in cells.values()) or 1.0  # so black is readable
     colours = LinearSegmentedColormap.from_list("more", [VERMILION, "white", BLUE]).with_extremes(bad=GRID)
@@ -107,7 +111,10 @@ def draw_all(pairs: PairEstimates) -> "Figure":
             panel, (under, beside) = panels[row, column], (shown[column], shown[row + 1])
             own = cells.get((under, beside), np.full((tall[row], wide[column]), np.nan))
             panel.set_visible(column <= row)
-            panel.imshow(own, cmap=colours, vmin=-most, vmax=most, aspect="auto")
+            asked = (under, beside) in cells
+            panel.imshow(own, cmap=colours, vmin=-most, vmax=most, aspect="auto", alpha=None if asked else 0.0)
+            if not asked:
+                panel.text(0.5, 0.5, "–", transform=panel.transAxes, ha="center", va="center")
             ticks = [[wrapped(label, LABEL_WIDTH, lines=1) for label in labels[name]] for name in (under, beside)]
             last, first = row == len(tall) - 1, column == 0
             panel.set_xticks(range(wide[column] if last else 0), ticks[0] if last else [], rotation=90)
