@@ -35,6 +35,7 @@ from privtally.lab.compare import run_jobs
 from privtally.lab.population import seeded
 from privtally.lab.simulate import simulate
 from privtally.mechanisms.named import NAMED
+from privtally.mechanisms.together import Together
 from privtally.names import MECHANISMS
 from privtally.participant.respond import respond_many
 from privtally.schema import Attribute, Records, Schema, code_type
@@ -222,7 +223,10 @@ def demo(runs: int, seed: int) -> dict[str, float]:
 def answering(cell: Cell) -> float:
     """How many people answer a question of a cell, on average."""
     name, people, epsilon = cell
-    part = plans_of(OPTIONS[name], epsilon).mechanism.parts[0]
+    mechanism = plans_of(OPTIONS[name], epsilon).mechanism
+    if isinstance(mechanism, Together):
+        return people * len(mechanism.sets[0]) / len(mechanism.sizes)
+    part = mechanism.parts[0]
     return people * part.pivots / len(part.attributes)
 
 
