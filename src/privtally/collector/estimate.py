@@ -127,7 +127,18 @@ def _likelihood(history: History, notes: list[str]) -> Found:
         said = _allowing_for_returns(_split(likelihood.alone(reports, frequencies), sizes), history, frequencies)
     said = said or _linear(history, notes)
     frequencies = [_shrunk(said, own) if size > MANY_LABELS else frequencies[own] for own, size in enumerate(sizes)]
-    return _with_intervals(frequencies, said, _own_intervals(history), notes, history[0][0].schema.names)
+    found = _with_intervals(frequencies, said, _own_intervals(history), notes, history[0][0].schema.names)
+    many = [place for place, size in enumerate(sizes) if size > MANY_LABELS]
+    if many and any(part.decoys for plan, _ in history for part in plan.mechanism.parts):
+        # With few reports a label the likelihood's intervals miss frequent labels, those of the linear inverse rare
+        # ones: what is printed covers both.
+        linear = _with_intervals(frequencies, _linear(history, []))
+        assert found.bounds is not None
+        assert linear.bounds is not None
+        for place in many:
+            for mine, others, reach in zip(found.bounds, linear.bounds, (np.minimum, np.maximum), strict=True):
+                mine[place] = reach(mine[place], others[place])
+    return found
 
 
 def _shrunk(said: Found, own: int) -> Floats:
